@@ -228,7 +228,8 @@ if Context.environment["CARILLON_FUZZING"] != nil {
             name: "FuzzSupport", dependencies: ["Events", "FanOut", "NotificationPayload", "Subscriptions"],
             path: "Tests/Fuzzing/FuzzSupport"),
         .executableTarget(
-            name: "FuzzEvents", dependencies: ["Events", "Extraction", "FuzzSupport"], path: "Tests/Fuzzing/FuzzEvents"),
+            name: "FuzzEvents", dependencies: ["Events", "Extraction", "FuzzSupport", "NotificationPayload"],
+            path: "Tests/Fuzzing/FuzzEvents"),
         .executableTarget(
             name: "FuzzEnvelopes",
             dependencies: [

@@ -56,9 +56,7 @@ package struct DispatchRecord {
 
     package var eventType: NotificationType? {
         get throws(DispatchRecordError) {
-            try DispatchHeader.eventType.optional(self[.eventType]) { text in
-                NotificationType.allCases.first { text.elementsEqual($0.rawValue.utf8) }
-            }
+            try DispatchHeader.eventType.optional(self[.eventType]) { NotificationType($0) }
         }
     }
 

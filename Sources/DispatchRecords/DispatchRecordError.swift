@@ -25,7 +25,8 @@ extension DispatchHeader {
         case .platform: Self.list(Platform.allCases.map(\.rawValue))
         case .source: "<topic>/<partition>/<offset>"
         case .expiresAt: "the milliseconds since 1970 in decimal digits"
-        case .eventType: Self.list(DispatchRecord.NotificationType.allCases.map(\.rawValue))
+        case .eventType:
+            Self.list(DispatchRecord.NotificationType.allCases.map(\.rawValue) + ["event_ and a name of events.types"])
         case .degraded: Self.list(DispatchRecord.MissingField.allCases.map(\.name.description))
         case .audience, .app, .orderID, .traceparent, .replay: "any text"
         }

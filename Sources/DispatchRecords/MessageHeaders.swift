@@ -50,7 +50,8 @@ struct MessageHeaders: ~Copyable {
     ) {
         beginShared(
             batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
-            type: order.eventType.rawValue, reserving: order.orderID.count)
+            reserving: order.orderID.count
+        ) { $0.append(order.eventType) }
         count = fixedCount
         if let orderIDPlace {
             // A request's own header may be in its place.
@@ -71,7 +72,8 @@ struct MessageHeaders: ~Copyable {
     ) {
         beginShared(
             batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
-            type: content.rawValue, reserving: 0)
+            reserving: 0
+        ) { $0.append(content.rawValue) }
         count = orderIDPlace ?? fixedCount
         finish(traceparent: batch.records[notification.record].traceparent)
     }
@@ -88,7 +90,8 @@ struct MessageHeaders: ~Copyable {
             expiresAt.withUTF8 { expiresAt in
                 beginShared(
                     UnsafeRawBufferPointer(messageID), record, of: topic, UnsafeRawBufferPointer(expiresAt),
-                    type: DispatchRecord.NotificationType.broadcast.rawValue, reserving: 0)
+                    reserving: 0
+                ) { $0.append(DispatchRecord.NotificationType.broadcast.rawValue) }
             }
         }
         count = orderIDPlace ?? fixedCount
@@ -97,7 +100,7 @@ struct MessageHeaders: ~Copyable {
 
     private mutating func beginShared(
         _ messageID: UnsafeRawBufferPointer, _ record: EventRecord, of topic: String,
-        _ expiresAt: UnsafeRawBufferPointer, type: String, reserving more: Int
+        _ expiresAt: UnsafeRawBufferPointer, reserving more: Int, type writeType: (inout ByteWriter) -> Void
     ) {
         text.removeAll()
         // Reserves room for everything at once, so that no address changes while the headers are written: the three
@@ -113,7 +116,7 @@ struct MessageHeaders: ~Copyable {
         headers[DispatchHeader.expiresAt.rawValue].value = written(from: start)
         if let eventTypePlace {
             start = text.count
-            text.append(type)
+            writeType(&text)
             headers[eventTypePlace].value = written(from: start)
         }
     }

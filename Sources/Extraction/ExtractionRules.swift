@@ -25,6 +25,8 @@ public struct ExtractionRules: Sendable {
     public let infersStatusChanges: Bool
     /// Whom events notify (docs/rules.md §5.4).
     public let audiences: AudienceTemplates
+    /// The event types beside document 1's (docs/rules.md §5.7).
+    public var types: EventTypes { audiences.types }
     let zones: PlaceZones
 
     /// - Throws: ``UnknownTimeZones`` with every name that is not a time zone.

@@ -13,7 +13,7 @@ extension Extractor {
     ///   - place: empty where there is none.
     /// - Returns: where they are in ``EventBatch/audiences``; empty: `place/` and the place, which is not resolved here.
     mutating func appendAudiences(
-        of type: EventType, _ order: JSONValue?, id: UnsafeRawBufferPointer?, place: UnsafeRawBufferPointer,
+        of type: OrderEventType, _ order: JSONValue?, id: UnsafeRawBufferPointer?, place: UnsafeRawBufferPointer,
         to batch: inout EventBatch
     ) throws(DeadLetter) -> Range<Int32> {
         if audiences.isPlaceAlone(type) { return 0..<0 }

@@ -28,6 +28,10 @@ extension Extractor {
         if event.type.isStatusChange, !event.isSnapshot, resolved.status == nil {
             throw .missingStatus(orderID: orderID)
         }
+        guard event.type.changesOrder else {
+            try append(resolved, of: event, in: zone, to: &batch)
+            return nil
+        }
         let facts = facts(of: &resolved, event, in: zone)
         let verdict = history.consider(facts)
         if verdict.isOutOfOrder { notes.outOfOrder += 1 }
@@ -114,7 +118,7 @@ extension Extractor {
 
     /// An empty place instead of none, where the settings name an audience that needs none.
     func required(
-        _ place: UnsafeRawBufferPointer?, of type: EventType, orderID: UnsafeRawBufferPointer?
+        _ place: UnsafeRawBufferPointer?, of type: OrderEventType, orderID: UnsafeRawBufferPointer?
     ) throws(DeadLetter) -> UnsafeRawBufferPointer {
         if let place { return place }
         if audiences.needsPlace(type) { throw .noPlace(orderID: orderID) }
@@ -129,7 +133,8 @@ extension Extractor {
     mutating func append(
         _ order: ResolvedOrder, of event: Event, in zone: TimeZoneTable, to batch: inout EventBatch
     ) throws(DeadLetter) {
-        if order.id == nil {
+        let isDegraded = order.id == nil && !event.type.isOrderOptional
+        if isDegraded {
             switch onMissingOrderID {
             case .send: break
             case .deadLetter: throw .missingOrderID
@@ -140,6 +145,7 @@ extension Extractor {
         // Avoids reserving room for the escaped form of a huge value.
         guard order.textCount <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(order.textCount) }
 
+        try findAddedFields(of: event.type, order.members.object)
         let messageID =
             order.messageID ?? arena.make { identity.write(orderID: id, eventTime: event.time, to: $0) }
         let messageIDRange = batch.append(messageID)
@@ -149,7 +155,7 @@ extension Extractor {
         let payloadSize = batch.text.append(
             payload(
                 order, messageID: messageID, id: id, parentID: order.parentID ?? id, visibleID: order.visibleID ?? id,
-                of: event, in: zone))
+                of: event, in: zone), added: addedFields)
         let payload = TextRange(start: payloadStart, count: batch.text.count - payloadStart)
         guard payloadSize <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
         let audiences = try appendAudiences(
@@ -162,8 +168,22 @@ extension Extractor {
                     eventType: event.type, placeID: placeRange, orderID: idRange,
                     sources: FieldSources(
                         timeSlot: order.delivery.slotSource, date: order.delivery.dateSource, orderID: order.idSource),
-                    orderType: OrderType(order.members), isDegraded: order.id == nil, audiences: audiences)))
+                    orderType: OrderType(order.members), isDegraded: isDegraded, audiences: audiences)))
         batch.notifications.append(notification)
+    }
+
+    /// Finds the fields that the event's type adds to the payload (docs/rules.md §5.7).
+    private mutating func findAddedFields(of type: OrderEventType, _ order: JSONValue?) throws(DeadLetter) {
+        addedFields.removeAll(keepingCapacity: true)
+        switch type {
+        case .known: return
+        case .own(let type):
+            for (name, path) in audiences.types.members(of: type) {
+                guard let value = arena.text(path.value(in: order)) else { continue }
+                guard value.count <= EventLimits.maxAddedFieldSize else { throw .addedFieldTooLarge(name, value.count) }
+                addedFields.append(OrderPayloadBytes.Field(name: name, value: value))
+            }
+        }
     }
 
     private mutating func payload(

@@ -67,7 +67,8 @@ extension Extractor {
         let audiences: Range<Int32>
         do throws(DeadLetter) {
             guard payloadSize <= EventLimits.maxPayloadSize else { throw .payloadTooLarge(payloadSize) }
-            audiences = try appendAudiences(of: timer.type, nil, id: timer.orderID, place: timer.place, to: &batch)
+            audiences = try appendAudiences(
+                of: .known(timer.type), nil, id: timer.orderID, place: timer.place, to: &batch)
         } catch {
             batch.truncate(notifications: notifications, audiences: ofBefore, text: text)
             return error
@@ -78,7 +79,7 @@ extension Extractor {
                 payload: payload, payloadSize: payloadSize,
                 kind: .order(
                     Notification.Order(
-                        eventType: timer.type, placeID: placeRange, orderID: idRange,
+                        eventType: .known(timer.type), placeID: placeRange, orderID: idRange,
                         sources: FieldSources(timeSlot: .state, date: .state, orderID: .state),
                         orderType: timer.orderType, isDegraded: false, audiences: audiences))))
         return nil

@@ -16,6 +16,8 @@ package struct Extractor: ~Copyable {
     private var envelopes = EnvelopeReader()
     var identity = MessageIdentity()
     var arena = TextArena()
+    /// The fields that a type of the settings adds to the payload at hand.
+    var addedFields: [OrderPayloadBytes.Field] = []
     var listedIDs = NotificationIDs()
     /// What the event of a list says of its orders' delivery, in each zone that was asked for.
     var listedDeliveries: [(zone: TimeZoneTable, delivery: Delivery)] = []
@@ -65,7 +67,7 @@ package struct Extractor: ~Copyable {
         }
         let members = try envelopes.body(of: value, as: EventMembers.self, attributes: &attributes, texts: &arena)
         let named = try eventType(of: members, attributes: attributes)
-        let type = named ?? .orderStatusChanged
+        let type = named ?? .known(.orderStatusChanged)
         let time = eventTime(of: members, attributes: attributes, timestamp: batch.records[record].timestamp)
         beginIdentity(of: members, attributes: attributes, record: record, in: batch)
         identity.end(type: type.name)
@@ -73,9 +75,10 @@ package struct Extractor: ~Copyable {
             record: record, type: type, time: time, members: members, isSnapshot: named == nil,
             isRedriven: attributes.original != nil)
         switch type {
-        case .orderIDsListed:
+        case .known(.orderIDsListed):
             return try processList(event, in: &batch)
-        case .orderCreated, .orderStatusChanged, .timeslotStarted, .unpickedOrdersReminder:
+        case .known(.orderCreated), .known(.orderStatusChanged), .known(.timeslotStarted),
+            .known(.unpickedOrdersReminder), .own:
             return try processOrder(event, in: &batch, history: &history)
         }
     }
@@ -83,12 +86,12 @@ package struct Extractor: ~Copyable {
     /// The first type present counts, known or not. Nil for a snapshot, if the rules accept those.
     private mutating func eventType(
         of members: EventMembers, attributes: RecordHeaders
-    ) throws(DeadLetter) -> EventType? {
+    ) throws(DeadLetter) -> OrderEventType? {
         guard let name = arena.text(members[.eventType]) ?? attributes.ceType ?? attributes.outboxType else {
             if infersStatusChanges { return nil }
             throw .untyped
         }
-        guard let type = EventType(upstreamName: name) else { throw .unknownType(name) }
+        guard let type = audiences.types.type(upstreamName: name) else { throw .unknownType(name) }
         return type
     }
 
@@ -128,7 +131,7 @@ package struct Extractor: ~Copyable {
 /// An event without its envelopes.
 struct Event {
     let record: Int
-    let type: EventType
+    let type: OrderEventType
     let time: WallTime
     let members: EventMembers
     /// It has no type: it counts as a status change if the status differs from the previous one.

@@ -16,7 +16,7 @@ package struct OrderFacts {
         }
     }
 
-    package var type: EventType
+    package var type: OrderEventType
     package var time: WallTime
     /// The identity of the event (docs/rules.md §6), as 64 bits of the hash from which its message id is made. Nil if
     /// it has only its coordinates, which change when it is sent again.
@@ -40,7 +40,8 @@ package struct OrderFacts {
     package var slotDate: Int32?
     package var orderType: OrderType?
 
-    package init(type: EventType, time: WallTime, orderID: UnsafeRawBufferPointer?, place: UnsafeRawBufferPointer) {
+    package init(type: OrderEventType, time: WallTime, orderID: UnsafeRawBufferPointer?, place: UnsafeRawBufferPointer)
+    {
         self.type = type
         self.time = time
         self.orderID = orderID

@@ -3,6 +3,8 @@
 /// One owner; nothing is allocated after `init`.
 package struct EmbeddedFields: ~Copyable {
     private var ranges: [Range<Int>]
+    /// Those after document 1's.
+    private var added: [(name: Range<Int>, value: Range<Int>)] = []
     /// Made once: a list for each payload would be allocated.
     private static let fields = OrderField.allCases
 
@@ -13,17 +15,33 @@ package struct EmbeddedFields: ~Copyable {
     /// Where a member's value is in the text, embedded as it is there; empty if the payload does not have it.
     package subscript(field: OrderField) -> Range<Int> { ranges[field.index] }
 
+    /// Where the value of a member after document 1's is in the text; empty if the payload does not have it.
+    package func value(of name: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Range<Int> {
+        added.first { sameBytes(UnsafeRawBufferPointer(rebasing: text[$0.name]), name) }?.value ?? 0..<0
+    }
+
     /// Looks for all members. Those of a text that was not written by the writer are empty.
     package mutating func find(in text: UnsafeRawBufferPointer) {
         for index in ranges.indices { ranges[index] = 0..<0 }
+        added.removeAll(keepingCapacity: true)
         var position = 0
         guard Self.skip(#"{\"data\":{"#, in: text, &position) else { return }
         for field in Self.fields {
-            if field.index > 0, !Self.skip(",", in: text, &position) { return }
-            guard Self.skip(field.opening, in: text, &position),
-                let end = Self.end(ofValueAt: position, in: text)
-            else { return }
-            ranges[field.index] = position..<end
+            var start = position
+            if field.index > 0, !Self.skip(",", in: text, &start) { return }
+            guard Self.skip(field.opening, in: text, &start) else { break }
+            guard let end = Self.end(ofValueAt: start, in: text) else { return }
+            ranges[field.index] = start..<end
+            position = end + 2
+        }
+        while Self.skip(#",\""#, in: text, &position) {
+            guard let nameEnd = Self.end(ofValueAt: position, in: text) else { return }
+            let name = position..<nameEnd
+            position = nameEnd + 2
+            guard Self.skip(#":\""#, in: text, &position), let end = Self.end(ofValueAt: position, in: text) else {
+                return
+            }
+            added.append((name, position..<end))
             position = end + 2
         }
     }

@@ -15,14 +15,14 @@ extension OrderPayload {
     ///
     /// - Throws: ``OrderPayloadError/unreadable``.
     public init(encoded: String) throws(OrderPayloadError) {
-        guard let value = PushValue(json: encoded) else { throw .unreadable }
-        try self.init(default: value)
+        self.init(fields: try Self.fields(default: .string(encoded)))
     }
 
-    /// Reads what `default` contains: `{"data":{…}}`.
-    init(default value: PushValue) throws(OrderPayloadError) {
-        guard let fields = value["data"]?.object else { throw .unreadable }
-        self.init(fields: fields)
+    /// The fields in the value of `default`, which is `{"data":{…}}` or a string that holds it.
+    static func fields(default value: PushValue) throws(OrderPayloadError) -> [String: PushValue] {
+        let content = value.string.map { PushValue(json: $0) } ?? value
+        guard let fields = content?["data"]?.object else { throw .unreadable }
+        return fields
     }
 
     init(fields: [String: PushValue]) {

@@ -18,7 +18,10 @@ struct SchemaTests {
         func lists(_ node: Any) -> [[String]] {
             if let elements = node as? [Any] { return elements.flatMap(lists) }
             guard let members = node as? [String: Any] else { return [] }
-            let own = (members[member] as? [String: Any])?["enum"] as? [String]
+            let schema = members[member] as? [String: Any]
+            // Where other words are allowed as well, the known ones come first.
+            let first = (schema?["anyOf"] as? [[String: Any]])?.first ?? schema
+            let own = first?["enum"] as? [String]
             return (own.map { [$0] } ?? []) + members.values.flatMap(lists)
         }
         let found = lists(try JSONSerialization.jsonObject(with: data))

@@ -64,7 +64,8 @@ struct DispatchRecordTests {
         defer { withExtendedLifetime(memory) {} }
         var batch = EventBatch()
         batch.add(
-            orderID: set.isDegraded ? "" : "742ba33c", eventType: .unpickedOrdersReminder, isDegraded: set.isDegraded)
+            orderID: set.isDegraded ? "" : "742ba33c", eventType: .known(.unpickedOrdersReminder),
+            isDegraded: set.isDegraded)
         if set.hasTraceparent {
             batch.records[0].traceparent = memory.copy("00-ab-cd-01")
         }
@@ -115,7 +116,8 @@ struct DispatchRecordTests {
 
     @Test("a missing, null or invalid header is an error that lists the allowed values")
     func errors() throws {
-        let types = DispatchRecord.NotificationType.allCases.map(\.rawValue).joined(separator: " or ")
+        let known = DispatchRecord.NotificationType.allCases.map(\.rawValue)
+        let types = (known + ["event_ and a name of events.types"]).joined(separator: " or ")
         let cases: [(header: DispatchHeader, values: [String?], allowed: String)] = [
             (.messageID, [nil, ""], "a text that is not empty"),
             (.platform, [nil, "", "sms", "FCM"], "fcm or apns"),
@@ -130,7 +132,7 @@ struct DispatchRecordTests {
                 .expiresAt, [nil, "", "-", "1e3", "+5", "9223372036854775808"],
                 "the milliseconds since 1970 in decimal digits"
             ),
-            (.eventType, ["", "order_created"], types),
+            (.eventType, ["", "order_created", "event_"], types),
             (.degraded, ["", "place_id"], "order_id"),
         ]
         for (header, values, allowed) in cases {
@@ -230,7 +232,10 @@ struct DispatchHeaderTests {
     @Test("their schema has the same names, platforms and event types, and requires the headers of every record")
     func schema() throws {
         struct Schema: Decodable {
-            struct Property: Decodable { var `enum`: [String]? }
+            struct Property: Decodable {
+                var `enum`: [String]?
+                var anyOf: [Self]?
+            }
             var required: [String]
             var properties: [String: Property]
         }
@@ -239,7 +244,9 @@ struct DispatchHeaderTests {
         #expect(Set(schema.properties.keys) == Set(DispatchHeader.allCases.map(\.text)))
         #expect(schema.required == DispatchHeader.allCases.prefix(4).map(\.text))
         #expect(schema.properties["platform"]?.enum == Platform.allCases.map(\.rawValue))
-        #expect(schema.properties["event-type"]?.enum == DispatchRecord.NotificationType.allCases.map(\.rawValue))
+        #expect(
+            schema.properties["event-type"]?.anyOf?.first?.enum
+                == DispatchRecord.NotificationType.allCases.map(\.rawValue))
     }
 
     @Test("a name is the same as bytes and as a string, and unique", arguments: DispatchHeader.allCases)

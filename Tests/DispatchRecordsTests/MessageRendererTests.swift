@@ -128,7 +128,7 @@ struct MessageRendererTests {
     @Test("every optional header is written, and the audience is the one by which the device was found")
     func optionalHeaders() throws {
         var batch = EventBatch()
-        batch.add(orderID: "742ba33c", eventType: .unpickedOrdersReminder)
+        batch.add(orderID: "742ba33c", eventType: .known(.unpickedOrdersReminder))
         let settings = RenderSettings(optionalHeaders: Set(RenderSettings.OptionalHeader.allCases))
         let headers = try #require(try render([.fcm("t")], batch, settings).first).headers.dropFirst(4)
         #expect(

@@ -29,7 +29,8 @@ struct ExtractionPropertyTests {
             #expect(payload.placeID == notification.placeID && !payload.placeID.isEmpty, "\(comment)")
             #expect(payload.messageID == notification.messageID, "\(comment)")
             #expect(payload.eventType == notification.eventType.rawValue, "\(comment)")
-            #expect((payload.statusChange != nil) == (notification.eventType == .orderStatusChanged), "\(comment)")
+            #expect(
+                (payload.statusChange != nil) == (notification.eventType == .known(.orderStatusChanged)), "\(comment)")
             #expect(notification.messageID.hasPrefix("msg-\(notification.eventTime.milliseconds)-"), "\(comment)")
             #expect(notification.encoded.utf8.count <= EventLimits.maxPayloadSize, "\(comment)")
         }

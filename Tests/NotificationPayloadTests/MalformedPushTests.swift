@@ -18,6 +18,7 @@ struct MalformedPushTests {
         _ = notification.deepLink(DeepLinks())
         switch notification {
         case .order(let order): _ = (order.payload.problems, order.payload.encoded())
+        case .other(let other): _ = (other.name, other.fields, other.order.payload.problems)
         case .app(let app): _ = app.flag("bill_matched_via_banking_card")
         case .message(let message): _ = message.extras.mapValues(\.text)
         case .broadcast(let broadcast): _ = (broadcast.content, broadcast.expiresAt, broadcast.data)

@@ -19,10 +19,40 @@ struct ReceivedNotificationTests {
     private func kind(_ notification: ReceivedNotification) -> String {
         switch notification {
         case .order: "order"
+        case .other(let other): "other: \(other.name)"
         case .app: "app"
         case .message: "message"
         case .broadcast: "broadcast"
         case .unknown(let unknown): "unknown: \(unknown.reason)"
+        }
+    }
+
+    @Test("an order of a type that document 1 does not have is of another type, with the fields that it adds")
+    func otherType() throws {
+        var payload = order
+        payload.eventType = "event_order_delayed"
+        let plain = payload.encoded()
+        let added = plain.replacing("}}", with: #","delay_minutes":"20","reason":"Snow"}}"#)
+        for (encoded, fields) in [(plain, [:]), (added, ["delay_minutes": "20", "reason": "Snow"])] {
+            let push = ReceivedNotification(
+                data: ["default": encoded, "order_type": "food", "order_id": "o-1"], alert: PushAlert(title: "t"))
+            guard case .other(let other) = push else {
+                Issue.record("\(push)")
+                continue
+            }
+            #expect(other.name == "order_delayed" && other.fields == fields)
+            #expect(other.order.payload == payload && other.order.title == "t")
+            #expect(push.messageID == payload.messageID && push.deepLinkKeys?.orderType == "food")
+        }
+        let flat = ReceivedNotification(data: ["event_type": "event_late", "order_id": "1", "reason": "Snow"])
+        guard case .other(let other) = flat else {
+            Issue.record("\(flat)")
+            return
+        }
+        #expect(other.name == "late" && other.fields == ["reason": "Snow"] && other.order.payload.orderID == "1")
+        for type in ["event_order_created", "", "event_", "order_delayed"] {
+            payload.eventType = type
+            #expect(kind(ReceivedNotification(data: ["default": payload.encoded()])) == "order", "\(type)")
         }
     }
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from generator.events import Events, Mix
 from generator.inputs import DAY_MS, iso
+from generator.own_types import TYPE_NAMES
 from generator.subscriptions import make_subscriptions, well_formed
 from harness.rendering import records_of, render
 from model.expectation import Expectation
@@ -31,7 +32,7 @@ def generated(harness, count, settings, *arguments):
     seed = harness.seed
     places, subscriptions = make_subscriptions(seed, places=40, crowd=3)
     subscriptions = well_formed(subscriptions)
-    events = Events(seed, places, Mix(poison_rate=0))
+    events = Events(seed, places, Mix(poison_rate=0, own_types=TYPE_NAMES if settings.types else ()))
     records = [Record("orders.events", 0, at, events.now, *events.next()) for at in range(count)]
     until = events.now + 4 * DAY_MS
     table = [Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(subscriptions)]
@@ -40,6 +41,8 @@ def generated(harness, count, settings, *arguments):
     written = records_of(render(harness, records, [each.value for each in subscriptions], *arguments))
     found = []
     for record in written:
+        if record.topic != "notifications.dispatch":
+            continue
         headers = dict(record.headers)
         key = headers["source"].decode(), headers["message-id"].decode(), record.key.decode()
         found.append(Push(record, *wanted.pop(key)))

@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import tempfile
 import unittest
 
 from pushes import generated
@@ -12,6 +13,7 @@ from schemas import FOLDER, complaint, complaints, is_of_order, json_object
 
 from generator.events import Events, Mix
 from generator.inputs import Input, compact
+from generator.own_types import own_types
 from generator.requests import KINDS
 from generator.subscriptions import make_subscriptions, well_formed
 from harness.harness import Harness
@@ -54,6 +56,17 @@ class Rendered(unittest.TestCase):
         self.check([push.record for push in pushes])
         names = {name for push in pushes for name, _ in push.record.headers}
         self.assertLessEqual({"event-type", "audience", "app", "order-id"}, names)
+
+    def test_what_it_writes_for_event_types_of_the_settings_is_accepted(self):
+        types = own_types(SEED)
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(json.dumps(types))
+            file.flush()
+            arguments = (*EVERY_HEADER, "--set", f"events.types=@{file.name}")
+            pushes = generated(self.harness, 400, Settings("UTC", types=types), *arguments)
+        self.check([push.record for push in pushes])
+        found = {push.notification.payload["event_type"].removeprefix("event_") for push in pushes}
+        self.assertLessEqual(types.keys(), found)
 
     def test_every_code_of_a_dead_letter_that_poison_gives_is_in_the_schema(self):
         places, subscriptions = make_subscriptions(SEED, places=5, crowd=1)

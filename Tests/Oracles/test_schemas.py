@@ -104,6 +104,8 @@ WRONG = {
         {"extra": "x"},
         {"event_type": "event_order_status_changed"},
         {"new_status": "picked"},
+        {"event_type": "order_delayed"},
+        {"event_type": "event_Late"},
     ],
     "notifications.dispatch.key": ["no-hash"],
     "notifications.dispatch.value": [
@@ -172,6 +174,7 @@ MAY_BE_LEFT_OUT = {
         "datacontenttype",
         "data/*",
     ],
+    "notification.payload": ["delay_minutes", "reason"],
     "orders.events.headers": ["ce_specversion", "ce_time", "content-type", "id", "eventType"],
     "notifications.requests.headers": ["ce_specversion", "ce_time", "content-type", "id"],
     "notifications.requests.value": [

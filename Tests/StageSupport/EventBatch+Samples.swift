@@ -14,7 +14,7 @@ extension EventBatch {
     /// Adds a notification of a new record, or of the previous one.
     package mutating func add(
         place: String = "7", payload: String = #"{"data":{"message_id":"msg-1"}}"#, orderID: String = "12345",
-        messageID: String = "msg-1751896800000-vsgxl8m52", eventType: EventType = .orderCreated,
+        messageID: String = "msg-1751896800000-vsgxl8m52", eventType: OrderEventType = .known(.orderCreated),
         time: WallTime = noon, orderType: OrderType? = nil, isDegraded: Bool = false, isSameEvent: Bool = false
     ) {
         if !isSameEvent {

@@ -7,10 +7,12 @@ struct CompiledTemplates: ~Copyable {
         /// The inside of a JSON string, and the bytes of the text before it is escaped.
         case fixed(TextRange, size: Int)
         case field(OrderField)
+        /// The name of a field that an event type of the settings adds.
+        case added(TextRange)
     }
 
     struct Entry {
-        fileprivate let type: EventType
+        fileprivate let type: OrderEventType
         /// As in a payload; nil for any.
         fileprivate let status: TextRange?
         /// Nil for any.
@@ -31,14 +33,16 @@ struct CompiledTemplates: ~Copyable {
     private(set) var languages: [Language] = []
     let defaultLanguage: Int
     /// The types that have a text in some language.
-    let types: [EventType]
+    let types: [OrderEventType]
     /// Whether some text is for one kind of audience.
     let hasKinds: Bool
 
     init(_ templates: DisplayTemplates?) {
         defaultLanguage = templates?.defaultLanguage ?? 0
         let languages = templates?.languages ?? []
-        types = EventType.allCases.filter { type in languages.contains { $0.texts.contains { $0.type == type } } }
+        var types: [OrderEventType] = []
+        for text in languages.flatMap(\.texts) where !types.contains(text.type) { types.append(text.type) }
+        self.types = types
         hasKinds = languages.contains { $0.texts.contains { $0.kind != nil } }
         for language in languages {
             let first = entries.count
@@ -67,7 +71,7 @@ struct CompiledTemplates: ~Copyable {
     /// - Parameters:
     ///   - status: the payload's new status, embedded as it is there.
     ///   - kind: of the device's audience; nil: only a text for any.
-    func entry(in language: Int, for type: EventType, status: UnsafeRawBufferPointer, kind: Audience?) -> Entry? {
+    func entry(in language: Int, for type: OrderEventType, status: UnsafeRawBufferPointer, kind: Audience?) -> Entry? {
         for index in languages[language].entries where entries[index].type == type {
             if let own = entries[index].kind, own != kind { continue }
             guard let own = entries[index].status else { return entries[index] }
@@ -89,6 +93,7 @@ struct CompiledTemplates: ~Copyable {
             switch part {
             case .fixed(let string): parts.append(.fixed(append(string, escaping: 1), size: string.utf8.count))
             case .field(let field): parts.append(.field(field))
+            case .added(let name): parts.append(.added(append(name, escaping: 0)))
             }
         }
         return first..<parts.count

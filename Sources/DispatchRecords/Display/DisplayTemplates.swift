@@ -9,6 +9,8 @@ public struct DisplayTemplates: Equatable, Sendable {
             case fixed(String)
             /// The payload's member, or nothing where the payload does not have it.
             case field(OrderField)
+            /// One that an event type of the settings adds, or nothing where the payload does not have it.
+            case added(String)
         }
 
         /// As in the file.
@@ -17,7 +19,7 @@ public struct DisplayTemplates: Equatable, Sendable {
     }
 
     struct Text: Equatable, Sendable {
-        let type: EventType
+        let type: OrderEventType
         /// The new status that it is for; nil for any. Only ORDER_STATUS_CHANGED has one.
         let status: String?
         /// The kind of audience that it is for; nil for any.

@@ -36,7 +36,7 @@ struct OrderNotices: ~Copyable {
     private let templates: CompiledTemplates
     private var payload = ByteWriter(capacity: 16)
     private var fields = EmbeddedFields()
-    private var type = EventType.orderCreated
+    private var type = OrderEventType.known(.orderCreated)
     /// By language, and within it by the kind of audience, the last of them for any.
     private var choices: [Choice]
     private static let kinds = Audience.allCases.count + 1
@@ -52,7 +52,7 @@ struct OrderNotices: ~Copyable {
     }
 
     /// Prepares an order's notification.
-    mutating func begin(_ type: EventType, payload bytes: UnsafeRawBufferPointer) -> Reach {
+    mutating func begin(_ type: OrderEventType, payload bytes: UnsafeRawBufferPointer) -> Reach {
         guard templates.types.contains(type) else { return .nobody }
         self.type = type
         payload.removeAll()
@@ -113,6 +113,9 @@ struct OrderNotices: ~Copyable {
             return size
         case .field(let field):
             return text.append(unembedding: UnsafeRawBufferPointer(rebasing: payload.bytes[fields[field]]))
+        case .added(let name):
+            let value = fields.value(of: templates.bytes(name), in: payload.bytes)
+            return text.append(unembedding: UnsafeRawBufferPointer(rebasing: payload.bytes[value]))
         }
     }
 

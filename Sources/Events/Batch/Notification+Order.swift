@@ -3,12 +3,12 @@ import NotificationPayload
 extension Notification {
     /// What a notification says of an order.
     public struct Order: Sendable {
-        public var eventType: EventType
+        public var eventType: OrderEventType
         /// Empty where it has none, and the settings name audiences that need none.
         public var placeID: TextRange
         /// The audiences that the settings name: positions in ``EventBatch/audiences``; empty: `place/` and ``placeID``.
         package var audiences: Range<Int32>
-        /// Empty if ``isDegraded``.
+        /// Empty if ``isDegraded``, or if the type needs none.
         public var orderID: TextRange
         public var sources: FieldSources
         /// `food` or `d2d`, if the order has a type (docs/rules.md §7).
@@ -17,7 +17,8 @@ extension Notification {
         public var isDegraded: Bool
 
         package init(
-            eventType: EventType, placeID: TextRange, orderID: TextRange, sources: FieldSources, orderType: OrderType?,
+            eventType: OrderEventType, placeID: TextRange, orderID: TextRange, sources: FieldSources,
+            orderType: OrderType?,
             isDegraded: Bool, audiences: Range<Int32> = 0..<0
         ) {
             self.eventType = eventType

@@ -36,7 +36,9 @@ extension DeadLetter {
         .unknownType, "the event names no type: there is none in event_type, ce_type or the header eventType")
 
     package static func unknownType(_ name: UnsafeRawBufferPointer) -> DeadLetter {
-        DeadLetter(.unknownType, "\(quote(name)) is no event type of an order, such as ORDER_CREATED")
+        DeadLetter(
+            .unknownType,
+            "\(quote(name)) is no event type of an order, such as ORDER_CREATED; events.types declares others")
     }
 
     package static func noPlace(orderID: UnsafeRawBufferPointer?) -> DeadLetter {
@@ -76,6 +78,13 @@ extension DeadLetter {
         DeadLetter(
             .payloadTooLarge,
             "the payload would have \(count) bytes or more; at most \(EventLimits.maxPayloadSize) are allowed")
+    }
+
+    /// - Parameter name: the payload's.
+    package static func addedFieldTooLarge(_ name: UnsafeRawBufferPointer, _ count: Int) -> DeadLetter {
+        DeadLetter(
+            .payloadTooLarge,
+            "the member \(quote(name)) has \(count) bytes; at most \(EventLimits.maxAddedFieldSize) are allowed")
     }
 
     /// - Parameters:

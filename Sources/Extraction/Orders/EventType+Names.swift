@@ -20,12 +20,15 @@ extension EventType {
     private struct Names {
         let type: EventType
         let name: UnsafeRawBufferPointer
+        /// The part of it after the prefix.
+        let ending: UnsafeRawBufferPointer
         /// The document's name: `ORDER_CREATED`.
         let documentName: UnsafeRawBufferPointer
 
         init(_ type: EventType) {
             self.type = type
             name = Self.bytes(type.rawValue)
+            ending = UnsafeRawBufferPointer(rebasing: name[EventType.prefix.utf8CodeUnitCount...])
             documentName = Self.bytes(type.rawValue.dropFirst(EventType.prefix.utf8CodeUnitCount).uppercased())
         }
 
@@ -49,25 +52,47 @@ extension EventType {
             return
         }
         let name = Self.withoutVersion(text)
-        for type in Self.allCases where type.isEnd(of: name) {
-            self = type
+        for known in Self.names where Self.isEnd(known.ending, of: name) {
+            self = known.type
             return
         }
         return nil
     }
 
-    private func isEnd(of text: UnsafeRawBufferPointer) -> Bool {
-        let own = UnsafeRawBufferPointer(rebasing: name[Self.prefix.utf8CodeUnitCount...])
+    /// The size of the document's name, in bytes.
+    var documentCount: Int { name.count - Self.prefix.utf8CodeUnitCount }
+
+    /// Whether a name is the given one, or ends in it in one of the ways that are allowed.
+    ///
+    /// - Parameter own: as ``comparable(_:)`` gives it.
+    static func isEnd(_ own: UnsafeRawBufferPointer, of text: UnsafeRawBufferPointer) -> Bool {
         let start = text.count - own.count
         guard start >= 0 else { return false }
-        for index in 0..<own.count where Self.folded(text[start + index]) != own[index] {
+        for index in 0..<own.count where folded(text[start + index]) != own[index] {
             return false
         }
         if start == 0 { return true }
         let rest = UnsafeRawBufferPointer(rebasing: text[..<start])
-        if rest.equalsIgnoringCase(Self.prefix) { return true }
+        if rest.equalsIgnoringCase(prefix) { return true }
         // A prefix is allowed only in a dotted name, and must end at a segment or a word.
-        return Self.folded(text[start - 1]) == UInt8(ascii: "_") && text.contains(UInt8(ascii: "."))
+        return folded(text[start - 1]) == UInt8(ascii: "_") && text.contains(UInt8(ascii: "."))
+    }
+
+    /// A name as it is compared: in lower case, `.` as `_`, without a version and without `event_`.
+    static func comparable(_ text: String) -> String {
+        var text = text
+        let name = text.withUTF8 {
+            String(decoding: withoutVersion(UnsafeRawBufferPointer($0)).map(folded), as: UTF8.self)
+        }
+        return name.hasPrefix("\(prefix)") ? String(name.dropFirst(prefix.utf8CodeUnitCount)) : name
+    }
+
+    /// Whether the name of a type may have it.
+    static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+        default: false
+        }
     }
 
     /// Lower case, and `.` as `_`.
@@ -77,7 +102,7 @@ extension EventType {
     }
 
     /// Drops a last segment of `v` and digits.
-    private static func withoutVersion(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    static func withoutVersion(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         guard let dot = text.lastIndex(of: UInt8(ascii: ".")) else { return text }
         var cursor = ASCIICursor(text)
         cursor.index = dot + 1

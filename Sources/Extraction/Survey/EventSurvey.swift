@@ -14,10 +14,12 @@ package struct EventSurvey: ~Copyable {
     private static let maxNameSize = 200
 
     package private(set) var found = SurveyedEvents()
+    private let types: EventTypes
     private var envelopes = EnvelopeReader()
     private var texts = TextArena()
 
-    package init() {}
+    /// - Parameter types: those that the settings declare.
+    package init(_ types: EventTypes = .none) { self.types = types }
 
     /// Counts an event; one that cannot be read counts as nothing.
     package mutating func add(_ value: UnsafeRawBufferPointer?, headers: ArraySlice<EventHeader>) {
@@ -30,7 +32,7 @@ package struct EventSurvey: ~Copyable {
         if body.isEvent { found.eventsWithOrder += 1 }
         if let type = texts.text(body[EventMember.eventType]) ?? attributes.ceType ?? attributes.outboxType {
             found.typed += 1
-            if EventType(upstreamName: type) == nil {
+            if types.type(upstreamName: type) == nil {
                 countUnknown(String(decoding: type.prefix(Self.maxNameSize), as: UTF8.self))
             }
         }

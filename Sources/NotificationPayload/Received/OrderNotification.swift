@@ -18,6 +18,8 @@ public struct OrderNotification: Hashable, Sendable {
         self.body = body
     }
 
+    var messageID: String? { payload.messageID.isEmpty ? nil : payload.messageID }
+
     init(payload: OrderPayload, _ push: ReceivedPush) {
         self.init(
             payload: payload, deepLinkKeys: DeepLinkKeys(push.data), title: push.alert.title, body: push.alert.body)

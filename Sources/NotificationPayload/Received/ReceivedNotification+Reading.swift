@@ -34,7 +34,7 @@ extension ReceivedNotification {
         if let value = data["default"], value != .null, value != .string("") {
             self = Self.order(from: value, push)
         } else if data["event_type"]?.nonEmpty != nil {
-            self = .order(OrderNotification(payload: OrderPayload(fields: data), push))
+            self = Self.order(fields: data, push)
         } else if let actionType = data["actiontype"]?.nonEmpty, let id = data["notificationid"]?.nonEmpty {
             self = .broadcast(Broadcast(actionType: actionType, notificationID: id, push))
         } else if let type = data["type"]?.nonEmpty {
@@ -49,15 +49,14 @@ extension ReceivedNotification {
     /// - Parameter value: a string that holds JSON; or the object in it, which some frameworks have parsed already.
     private static func order(from value: PushValue, _ push: ReceivedPush) -> ReceivedNotification {
         do throws(OrderPayloadError) {
-            let payload =
-                if let encoded = value.string {
-                    try OrderPayload(encoded: encoded)
-                } else {
-                    try OrderPayload(default: value)
-                }
-            return .order(OrderNotification(payload: payload, push))
+            return order(fields: try OrderPayload.fields(default: value), push)
         } catch {
             return .unknown(UnknownNotification(push: push, reason: .unreadableOrder))
         }
+    }
+
+    private static func order(fields: [String: PushValue], _ push: ReceivedPush) -> ReceivedNotification {
+        let order = OrderNotification(payload: OrderPayload(fields: fields), push)
+        return OtherNotification(order, fields: fields).map { .other($0) } ?? .order(order)
     }
 }

@@ -8,9 +8,13 @@
 /// 4. `type`: an app notification (document 2);
 /// 5. anything else that has content: a message (document 5).
 ///
+/// An order of 1 or 2 whose `event_type` begins with `event_` and is none of document 1's is of another type.
+///
 /// An empty string counts as absent, as in document 1's own handler. No input traps.
 public enum ReceivedNotification: Hashable, Sendable {
     case order(OrderNotification)
+    /// An order, of an event type that the sender's settings declare.
+    case other(OtherNotification)
     case app(AppNotification)
     case message(PushMessage)
     case broadcast(Broadcast)
@@ -21,7 +25,8 @@ public enum ReceivedNotification: Hashable, Sendable {
     /// `notificationid`, which counts where it has no `message_id`.
     public var messageID: String? {
         switch self {
-        case .order(let order): order.payload.messageID.isEmpty ? nil : order.payload.messageID
+        case .order(let order): order.messageID
+        case .other(let other): other.order.messageID
         case .app(let notification): notification.messageID
         case .message(let message): message.messageID
         case .broadcast(let broadcast): broadcast.messageID ?? broadcast.notificationID
@@ -33,6 +38,7 @@ public enum ReceivedNotification: Hashable, Sendable {
     public var deepLinkKeys: DeepLinkKeys? {
         switch self {
         case .order(let order): order.deepLinkKeys
+        case .other(let other): other.order.deepLinkKeys
         case .app(let notification): DeepLinkKeys(notification.data.mapValues(PushValue.string))
         case .message(let message): DeepLinkKeys(message.extras)
         case .broadcast(let broadcast): DeepLinkKeys(broadcast.data.mapValues(PushValue.string))

@@ -82,7 +82,7 @@ public struct ConfigurationLoader: Sendable {
         var audiences = AudienceTemplates.place
         var problems: [ConfigurationProblem] = []
         do throws(InvalidForm) {
-            audiences = try AudienceTemplates(draft.audiences, own: draft.ownAudiences)
+            audiences = try AudienceTemplates(draft.audiences, own: draft.ownAudiences, types: draft.types)
         } catch {
             problems = error.problems.map { ConfigurationProblem(subject: "audiences", message: $0) }
         }

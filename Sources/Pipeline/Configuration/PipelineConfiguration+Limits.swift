@@ -54,7 +54,7 @@ extension PipelineConfiguration {
     private func timerProblems() -> [ConfigurationProblem] {
         guard orders.schedule != nil else { return [] }
         return EventType.allCases.filter(\.isSentByTimers).flatMap { type in
-            rules.audiences.textsBesidePlace(of: type).map { text in
+            rules.audiences.textsBesidePlace(of: .known(type)).map { text in
                 ConfigurationProblem(
                     subject: "audiences.\(type.rawValue.dropFirst("event_".count))",
                     message:

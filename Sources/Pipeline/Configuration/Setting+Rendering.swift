@@ -34,7 +34,8 @@ extension Setting {
                     "@FILE with JSON such as {\"default\":\"en\",\"languages\":{\"en\":{\"order_created\":{\"title\":\"Order {visible_id}\",\"body\":\"New\"}}}}",
                 "The titles and bodies of order pushes by language, event type and status: [order pushes that are shown](display.md)."
             ) { file, draft throws(InvalidForm) in
-                draft.displayTemplates = if let file { try DisplayTemplates(json: file.bytes) } else { nil }
+                draft.displayTemplates =
+                    if let file { try DisplayTemplates(json: file.bytes, own: draft.types.fields) } else { nil }
             },
             .choice(
                 "broadcasts.language", \.configuration.rendering.broadcastLanguage, default: .value("all"),

@@ -32,7 +32,7 @@ package struct EventTrial: Sendable {
         var run = try RenderRun(
             configuration, subscriptions: .inMemory(), resolver: OneDeviceEach(configuration.requests.apps.first),
             until: nil)
-        var sink = TrialSink(topics: configuration.topics)
+        var sink = TrialSink(configuration)
         try run.render(path: path, into: &sink)
         self = sink.trial
         survey = sink.survey.found
@@ -59,13 +59,16 @@ private struct OneDeviceEach: TokenResolver {
 
 private struct TrialSink: ~Copyable, RenderSink {
     var trial = EventTrial()
-    var survey = EventSurvey()
+    var survey: EventSurvey
     private let topics: PipelineConfiguration.Topics
     private var line: Int64 = 0
     /// The line of the notification whose pushes are being written, and its place in the batch.
     private var last: (line: Int64, payload: TextRange)?
 
-    init(topics: PipelineConfiguration.Topics) { self.topics = topics }
+    init(_ configuration: PipelineConfiguration) {
+        topics = configuration.topics
+        survey = EventSurvey(configuration.rules.types)
+    }
 
     mutating func begin(_ line: borrowing RecordLine, number: Int64) {
         trial.records += 1

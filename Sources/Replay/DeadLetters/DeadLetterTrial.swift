@@ -19,6 +19,7 @@ struct DeadLetterTrial: ~Copyable {
     private let request: DeadLetterRequest
     private let topics: PipelineConfiguration.Topics
     private var reader: RecordReader
+    private let types: EventTypes
     /// The places of the original events and requests of all dead letters read so far, selected or not.
     private(set) var dead: Set<EventCoordinates> = []
 
@@ -26,6 +27,7 @@ struct DeadLetterTrial: ~Copyable {
         self.request = request
         topics = configuration.topics
         reader = RecordReader(configuration)
+        types = configuration.rules.types
     }
 
     /// - Parameter record: its headers are in `headers`.
@@ -95,7 +97,7 @@ struct DeadLetterTrial: ~Copyable {
                 timestamp: event.timestamp, key: event.key.map(copies.copy), value: event.value.map(copies.copy),
                 headers: batch.headers.indices))
         return withExtendedLifetime(copies) {
-            DeadLetterReading(reader.read(batch.records[0], of: batch), of: source)
+            DeadLetterReading(reader.read(batch.records[0], of: batch), of: source, types)
         }
     }
 }
@@ -113,7 +115,7 @@ struct DeadLetterReading {
     /// Why the rules reject it.
     var deadLetter: DeadLetter?
 
-    init(_ reading: EventReading, of source: SourceKind) {
+    init(_ reading: EventReading, of source: SourceKind, _ types: EventTypes) {
         type = reading.types.first ?? ""
         time = reading.time
         expiresAt = reading.expiresAt
@@ -121,7 +123,7 @@ struct DeadLetterReading {
         switch source {
         case .orders:
             order = reading.orders.first { !$0.isEmpty }
-            touchesState = EventType(rawValue: type)?.changesOrder ?? true
+            touchesState = types.type(rawValue: type)?.changesOrder ?? true
         case .requests: break
         }
     }

@@ -165,7 +165,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         let reading = explanation.reading
         var audiences = reading.audiences
         if audiences.isEmpty {
-            let type = reading.types.first.flatMap(EventType.init(rawValue:)) ?? .orderCreated
+            let type = reading.types.first.flatMap(templates.types.type(rawValue:)) ?? .known(.orderCreated)
             audiences = reading.places.flatMap { templates.audiences(of: type, atPlace: $0) }
         }
         for audience in Set(audiences) {

@@ -139,7 +139,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
 
     /// - Parameter own: unique to the notification: pushes without an order id are unrelated to each other.
     private func subject(
-        ofOrder payload: PushPayload?, _ type: EventType, _ messageID: [UInt8], orElse own: [UInt8]
+        ofOrder payload: PushPayload?, _ type: OrderEventType, _ messageID: [UInt8], orElse own: [UInt8]
     ) -> (Digest, audiences: [String]) {
         let order = payload?["order_id"] ?? ""
         let place = payload?["place_id"]

@@ -20,11 +20,13 @@ package struct FilterRules: Equatable, Sendable {
     }
 
     /// The type's name in pushes, from any of the spellings that events use; nil for an unknown type.
-    package static func typeName(_ text: String) -> String? {
+    ///
+    /// - Parameter types: those that the settings declare.
+    package static func typeName(_ text: String, _ types: EventTypes) -> String? {
         let name = String(text.lowercased().map { $0 == "." ? "_" : $0 })
         if let content = RequestNotification.Content(rawValue: name) { return content.rawValue }
         let wanted = name.hasPrefix("event_") ? name : "event_" + name
-        return EventType.allCases.map(\.rawValue).first { $0 == wanted }
+        return types.type(rawValue: wanted)?.rawValue
     }
 }
 

@@ -70,7 +70,7 @@ struct ExplainCommand: ParsableCommand {
         }
         let configuration = try options.checked()
         let now = WallClock.now
-        var request = try selection.request(view: .asOfEvent, now: now, configuration.topics)
+        var request = try selection.request(view: .asOfEvent, now: now, configuration)
         if let time = ReplayOptions.time(at, now: now) {
             request.from = time - 3_600_000
             request.to = time + 3_600_000

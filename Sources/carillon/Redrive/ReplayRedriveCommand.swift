@@ -44,7 +44,7 @@ struct ReplayRedriveCommand: ParsableCommand {
         let now = WallClock.now
         let id = RedriveOptions.replayID(redrive.id, now: now)
         var request = RedriveRequest()
-        request.replay = try selection.request(view: .both, now: now, configuration.topics)
+        request.replay = try selection.request(view: .both, now: now, configuration)
         request.maxAge = redrive.maxAgeMilliseconds ?? 0
         request.choice = redrive.choice
         request.digest = RedriveDigest.make(selection, redrive, configuration)

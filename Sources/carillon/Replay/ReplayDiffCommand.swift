@@ -39,7 +39,7 @@ struct ReplayDiffCommand: ParsableCommand {
         let other = try withConfig.map { try options.checked(inPlaceOfConfig: $0) }
         // A device that has unsubscribed since was sent its pushes all the same.
         let request = try selection.request(
-            view: other == nil ? .asOfEvent : .both, now: now, configuration.topics)
+            view: other == nil ? .asOfEvent : .both, now: now, configuration)
         let topic = against.map { String($0.dropFirst("topic:".count)) } ?? configuration.topics.dispatch
         var foreign = 0
         let (input, report) = try ReplayWork.perform(configuration, request) { session in

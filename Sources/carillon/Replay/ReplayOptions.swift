@@ -31,7 +31,6 @@ struct ReplayOptions: ParsableArguments {
         }
         if offsets != nil, from != nil || to != nil { problems.append("--offsets cannot be used with --from and --to") }
         return problems
-            + type.filter { FilterRules.typeName($0) == nil }.map { "--type \($0) is no event type" }
     }
 
     /// The problems of a selection by time and partition.
@@ -47,19 +46,24 @@ struct ReplayOptions: ParsableArguments {
     }
 
     /// - Parameter view: used if `--subscriptions` does not say.
-    /// - Throws: if `--topic` is neither of the pipeline's.
+    /// - Throws: if `--topic` is neither of the pipeline's, or `--type` is none that document 1 or the settings have.
     func request(
-        view: SubscriptionHistory.View, now: WallTime, _ topics: PipelineConfiguration.Topics
+        view: SubscriptionHistory.View, now: WallTime, _ configuration: PipelineConfiguration
     ) throws(CommandFailure) -> ReplayRequest {
         var request = ReplayRequest()
-        request.sources = try sources(of: topics)
+        request.sources = try sources(of: configuration.topics)
         request.from = Self.time(from, now: now)
         request.to = Self.time(to, now: now)
         request.offsets = offsets.flatMap(Self.range)
         request.partitions = partition.isEmpty ? nil : Set(partition.map { Int32(clamping: $0) })
         request.filter.orders = Set(order)
         request.filter.places = Set(place)
-        request.filter.types = Set(type.compactMap(FilterRules.typeName))
+        for text in type {
+            guard let name = FilterRules.typeName(text, configuration.rules.types) else {
+                throw CommandFailure(.usage, "--type \(text) is no event type")
+            }
+            request.filter.types.insert(name)
+        }
         request.filter.statuses = Set(status)
         request.filter.requests = Set(self.request)
         request.view = subscriptions ?? view

@@ -17,7 +17,7 @@ struct ReplayPlanCommand: ParsableCommand {
 
     func run() async throws {
         let configuration = try options.checked()
-        let request = try selection.request(view: .both, now: WallClock.now, configuration.topics)
+        let request = try selection.request(view: .both, now: WallClock.now, configuration)
         let (input, plan) = try ReplayWork.perform(configuration, request) { session in
             let plan = try session.run(into: PlanSink()).plan
             return (session.input, plan)

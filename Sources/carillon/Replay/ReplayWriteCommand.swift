@@ -28,7 +28,7 @@ struct ReplayWriteCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let now = WallClock.now
-        let request = try selection.request(view: .both, now: now, configuration.topics)
+        let request = try selection.request(view: .both, now: now, configuration)
         let began = ContinuousClock.now
         let (input, count) = try ReplayWork.perform(configuration, request) { session in
             let count = try write(&session, configuration, now: now)

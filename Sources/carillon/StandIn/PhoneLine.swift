@@ -39,6 +39,9 @@ enum PushText {
     static func text(_ push: ReceivedNotification) -> String {
         switch push {
         case .order(let order): shown(order.title, order.body) ?? "gets, silently, \(about(order.payload))"
+        case .other(let other):
+            shown(other.order.title, other.order.body)
+                ?? silent(about(other.order.payload), other.fields.mapValues(PushValue.string))
         case .app(let app):
             shown(app.title, app.body)
                 ?? silent(app.type, app.data.filter { $0.key != "type" }.mapValues(PushValue.string))

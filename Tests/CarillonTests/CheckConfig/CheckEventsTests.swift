@@ -138,7 +138,16 @@ struct CheckEventsTests {
         #expect(found.types[0].events == 2)
         let lines = types.map { #"{"event_type":"\#($0)","order":{"id":"1","place_id":"42"}}"# }
         let text = try CommandProcess.run(["check-config", "--events", "-"], input: lines.joined(separator: "\n"))
-        #expect(text.output.contains(#"{"order_delayed":{},"pickup_ready":{"names":["PickupReady"]}}"#))
+        let declared = #"{"order_delayed":{},"pickup_ready":{"names":["PickupReady"]}}"#
+        #expect(text.output.contains(declared))
+        let file = FileManager.default.temporaryDirectory.appending(path: "types-\(UUID()).json")
+        try Data(declared.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let again = try trial(
+            types.map { #"{"event_type":"\#($0)","order":{"id":"1","place_id":"42"}}"# },
+            ["--set", "events.types=@\(file.path)"])
+        #expect(again.types.map(\.type) == ["OrderCreated"])
+        #expect(again.notifications == ["event_order_delayed": 3, "event_pickup_ready": 1])
         #expect(text.output.contains("`OrderCreated` in 1 of 5 events: is it ORDER_CREATED?"), "\(text.output)")
     }
 

@@ -1,3 +1,4 @@
+import Events
 import JSONReader
 import Testing
 
@@ -5,9 +6,9 @@ import Testing
 
 @Suite("§7.1: the file of the titles and bodies of order pushes")
 struct DisplayTemplatesTests {
-    private func problems(_ json: String) -> [String] {
+    private func problems(_ json: String, own: [(type: OwnEventType, members: [String])] = []) -> [String] {
         do throws(InvalidForm) {
-            _ = try DisplayTemplates(json: Array(json.utf8))
+            _ = try DisplayTemplates(json: Array(json.utf8), own: own)
             return []
         } catch {
             return error.problems
@@ -15,8 +16,8 @@ struct DisplayTemplatesTests {
     }
 
     /// A file whose only language has these texts.
-    private func problems(ofTexts json: String) -> [String] {
-        problems(#"{"default":"en","languages":{"en":\#(json)}}"#)
+    private func problems(ofTexts json: String, own: [(type: OwnEventType, members: [String])] = []) -> [String] {
+        problems(#"{"default":"en","languages":{"en":\#(json)}}"#, own: own)
     }
 
     @Test("languages are in the order of their names, keys are types, and a status change may have a status")
@@ -29,7 +30,7 @@ struct DisplayTemplatesTests {
         #expect(templates.languages.map(\.name) == ["en", "pt-br"])
         #expect(templates.defaultLanguage == 1)
         let texts = templates.languages[0].texts
-        #expect(texts.map(\.type) == [.orderCreated, .orderStatusChanged])
+        #expect(texts.map(\.type) == [.known(.orderCreated), .known(.orderStatusChanged)])
         #expect(texts.map(\.status) == [nil, "on hold/2"])
         #expect(texts[0].title.parts == [.field(.visibleID), .fixed(": "), .field(.startTime)])
         #expect(texts[0].body.parts.isEmpty)
@@ -115,6 +116,22 @@ struct DisplayTemplatesTests {
                     + "unpicked_orders_reminder, order_ids_listed and order_status_changed/ with a status, each also with "
                     + "@place, @user, @channel or @device"
             ])
+    }
+
+    @Test("§5.7: a type of the settings is allowed, and only in its texts the members that it adds")
+    func ownType() {
+        let late = (type: OwnEventType("late", at: 0, order: .required, state: .kept), members: ["reason"])
+        let text = #"{"title":"{reason} {order_id}","body":"b"}"#
+        #expect(problems(ofTexts: #"{"late":\#(text),"late@user":\#(text)}"#, own: [late]).isEmpty)
+        let found = problems(
+            ofTexts:
+                #"{"order_created":\#(text),"late/picked":{"title":"","body":""},"late":{"title":"{reasons}","body":""}}"#,
+            own: [late])
+        #expect(found.count == 3)
+        #expect(found[0].hasPrefix("languages.en.order_created.title has '{reason}', which is no member"))
+        #expect(found[1].hasPrefix("languages.en.late/picked is no event type; allowed are order_created, "))
+        #expect(found[1].contains("order_ids_listed, late and order_status_changed/ with a status"))
+        #expect(found[2].hasSuffix("order_number, reason"))
     }
 
     @Test(

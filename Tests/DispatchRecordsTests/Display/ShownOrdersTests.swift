@@ -148,7 +148,7 @@ struct ShownOrdersTests {
         let devices = ["de", "en", "fr", "fr-CA"].map { device($0, locale: $0) }
         func titles(_ status: String) throws -> [String?] {
             var batch = EventBatch()
-            batch.add(payload: payload(.orderStatusChanged, status: status), eventType: .orderStatusChanged)
+            batch.add(payload: payload(.orderStatusChanged, status: status), eventType: .known(.orderStatusChanged))
             let found = try shown(devices, batch, settings(json))
             return ["de", "en", "fr", "fr-CA"].map { found[$0]??.first }
         }
@@ -157,7 +157,7 @@ struct ShownOrdersTests {
         #expect(try titles(#"on "hold""#) == ["de hold", "en", "fr", "fr"])
 
         var batch = EventBatch()
-        batch.add(payload: payload(.timeslotStarted), eventType: .timeslotStarted)
+        batch.add(payload: payload(.timeslotStarted), eventType: .known(.timeslotStarted))
         #expect(try shown(devices, batch, settings(json)).values.allSatisfy { $0 == nil })
         #expect(try render(devices, batch, settings(json)) == render(devices, batch, RenderSettings()))
     }
@@ -191,7 +191,7 @@ struct ShownOrdersTests {
         var batch = EventBatch()
         batch.add(payload: payload(visibleID: "long long long"))
         batch.add(payload: payload(visibleID: "B"))
-        batch.add(payload: payload(.timeslotStarted, visibleID: "C"), eventType: .timeslotStarted)
+        batch.add(payload: payload(.timeslotStarted, visibleID: "C"), eventType: .known(.timeslotStarted))
         let devices = [device("d", locale: "de"), device("e", locale: "en")]
         #expect(
             try shown(devices, batch, settings(), 1).mapValues { $0?.first } == ["d": "Bestellung B", "e": "Order B"])

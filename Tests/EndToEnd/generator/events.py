@@ -25,6 +25,8 @@ class Mix:
     # an hour before them, so that timers are due while a test runs. Places are in the zone.
     slots_from: Optional[int] = None
     slots_zone: str = "UTC"
+    # Names of event types that the settings may declare, among which one event in ten is.
+    own_types: tuple = ()
 
 
 class Events:
@@ -56,6 +58,8 @@ class Events:
             return POISONS[kind](self)
         if self.chance.random() < 0.01:
             return listed(self)
+        if self.mix.own_types and self.active and self.chance.random() < 0.1:
+            return self._own()
         if len(self.active) < 200 or self.chance.random() < 0.25:
             order = new_order(self)
             if len(self.active) < 400:
@@ -93,6 +97,19 @@ class Events:
         if self.chance.random() < 0.5:
             extra["new_status"] = order["status"]
         return self._wrap("ORDER_STATUS_CHANGED", order if self.chance.random() < 0.7 else excerpt(order), extra)
+
+    def _own(self):
+        """An event of a type that document 1 does not have. It tells of a new slot, of another status, or of no order."""
+        chance, order = self.chance, self.chance.choice(self.active)[0]
+        if chance.random() < 0.3:
+            set_slot(self, order)
+        if chance.random() < 0.3:
+            order["status"] = chance.choice((*STATUSES[:4], "delayed"))
+        minutes, reason = chance.choice((5, 17.50, "40", None, True, [1])), chance.choice((' "Snow" \\', "é" * 700, "x" * 300, " "))
+        own = order | {"delay_minutes": minutes, "delay": {"reason": reason}, "a-b": chance.choice((1, "\u0007"))}
+        if chance.random() < 0.2:
+            own |= {"id": None, "order_number": None}
+        return self._wrap(chance.choice(self.mix.own_types), own, {})
 
     def uuid(self):
         return str(uuid.UUID(int=self.chance.getrandbits(128), version=4))

@@ -13,6 +13,8 @@ MAX_BYTES, MAX_AUDIENCES = 1_024, 1_000
 
 def templates_of(event_type, settings):
     standard = [PLACE] if event_type in OF_TIMERS else settings.audiences.get(None, [PLACE])
+    if event_type in settings.types:
+        return settings.types[event_type].get("audiences", standard)
     return settings.audiences.get(event_type, standard)
 
 

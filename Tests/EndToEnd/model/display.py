@@ -40,7 +40,7 @@ def _normal(language):
 
 
 def _filled(template, payload):
-    return re.sub(r"\{(\w+)\}", lambda match: payload.get(match[1], ""), template)
+    return re.sub(r"\{([\w-]+)\}", lambda match: payload.get(match[1], ""), template)
 
 
 def is_valid(templates):

@@ -4,6 +4,7 @@ import base64
 import binascii
 import json
 import re
+from types import MappingProxyType
 from typing import Any, NamedTuple, Optional
 
 from model.records import DeadLetter, Record
@@ -80,15 +81,27 @@ def parse_json(data, make_object=None):
         raise DeadLetter("invalid_json") from None
 
 
-def event_type_of(name):
-    """The event type that a name stands for, in whichever spelling (section 5); None where it is not known."""
+def event_type_of(name, types=MappingProxyType({})):
+    """The event type that a name stands for, in whichever spelling (sections 5 and 5.7); None where it is not known.
+
+    `types` are those that the settings declare."""
     if not isinstance(name, str):
         return None
-    joined = re.sub(r"_v\d+$", "", name.strip().replace(".", "_").lower())
-    for known in EVENT_TYPES:
-        if joined == known or joined.endswith("_" + known):
-            return known
-    return None
+    names = [(known, known) for known in EVENT_TYPES]
+    names += [(comparable(own), declared) for declared, each in types.items() for own in each.get("names", [declared])]
+    found = [(len(own), declared) for own, declared in names if is_name_of(name, own)]
+    return max(found, default=(0, None))[1]
+
+
+def comparable(name):
+    """A name as it is compared with others."""
+    return re.sub(r"_v[0-9]+$", "", name.strip().replace(".", "_").lower()).removeprefix("event_")
+
+
+def is_name_of(name, known):
+    """Whether a name stands for a comparable one. Only a dotted name may have something before it."""
+    joined = comparable(name)
+    return joined == known or "." in name and joined.endswith("_" + known)
 
 
 class Event(NamedTuple):
@@ -111,12 +124,12 @@ class Event(NamedTuple):
         return None if self.tag == "kafka" else (self.tag, *self.source, self.event_type)
 
 
-def open_envelope(record):
-    """The event of a record, whatever envelope it came in."""
+def open_envelope(record, types):
+    """The event of a record, whatever envelope it came in. `types` are those that the settings declare."""
     attributes, headers, body = _unwrapped(record)
     is_event = any(name in body for name in ("order", "orders", "order_ids"))
     name = body.get("event_type") or attributes.get("type") or headers.get("eventtype")
-    event_type = event_type_of(name)
+    event_type = event_type_of(name, types)
     if event_type is None and name:
         raise DeadLetter("unknown_type")
     tag, source = _identity(record, attributes, headers, body)

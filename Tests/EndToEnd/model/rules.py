@@ -9,6 +9,7 @@ what is sent.
 from model.audiences import audiences_of, needs_place
 from model.envelope import Event, open_envelope
 from model.messages import MAX_PAYLOAD_BYTES, message_id
+from model.own_types import keeps_state, members_of, needs_order
 from model.records import DeadLetter, Facts, Notification, Outcome
 from model.values import child, first_text, local, parse_date, parse_time, parse_time_slot, text
 
@@ -24,7 +25,7 @@ def outcome_of(record, settings, state=None, clock=None):
     if state is not None:
         state.begin(record.timestamp, clock)
     try:
-        return _outcome_of(open_envelope(record), settings, state)
+        return _outcome_of(open_envelope(record, settings.types), settings, state)
     except DeadLetter as dead:
         return Outcome(dead_letter=dead.codes)
 
@@ -51,7 +52,7 @@ def _outcome_of(event, settings, state):
         return _outcome_of_one_order(event, place, zone, settings, state, is_snapshot)
     notifications = {}
     for each in orders:
-        notification = _notification(event, each, place, zone)
+        notification = _notification(event, each, place, zone, settings)
         if notification.order_id not in notifications:
             notification.audiences = audiences_of(event.event_type, each, place, settings)
             notifications[notification.order_id] = notification
@@ -66,6 +67,8 @@ def _outcome_of_one_order(event: Event, place, zone, settings, state, is_snapsho
     if is_change and status is None and not is_snapshot:
         raise DeadLetter("missing_status")
     reason = previous = None
+    if not keeps_state(event.event_type, settings.types):
+        state = None
     if state is not None:
         facts = _facts(event, place, zone, status)
         reason, previous = state.consider(facts)
@@ -77,7 +80,7 @@ def _outcome_of_one_order(event: Event, place, zone, settings, state, is_snapsho
     if is_change and (status is None or previous == status):
         reason = "not_a_transition"
     elif reason is None:
-        notification = _notification(event, order, place, zone, (previous, status) if is_change else None)
+        notification = _notification(event, order, place, zone, settings, (previous, status) if is_change else None)
         if len(notification.default_string.encode()) > MAX_PAYLOAD_BYTES:
             raise DeadLetter("payload_too_large")
         notification.audiences = audiences_of(event.event_type, order, place, settings)
@@ -121,7 +124,7 @@ def _facts(event: Event, place, zone, status):
     )
 
 
-def _notification(event: Event, order, place, zone, change=None):
+def _notification(event: Event, order, place, zone, settings, change=None):
     """`change` is the previous and the new status, where the event is about a change."""
     order_id = _order_id(order) or ""
     visible_id = first_text(order.get("order_number"), order.get("reference_id"), order.get("id")) or ""
@@ -142,7 +145,9 @@ def _notification(event: Event, order, place, zone, change=None):
     }
     if change is not None:
         payload |= {"previous_status": change[0], "new_status": change[1], "order_number": visible_id}
-    return Notification(identity, order_id, place, event.time, payload, _order_type(order), order_id == "", [])
+    payload |= members_of(event.event_type, order, settings.types)
+    is_degraded = order_id == "" and needs_order(event.event_type, settings.types)
+    return Notification(identity, order_id, place, event.time, payload, _order_type(order), is_degraded, [])
 
 
 # -- Where a field of the payload comes from ------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import NamedTuple, Optional
 
 from generator.events import Events, Mix
 from generator.inputs import iso
+from generator.own_types import TYPE_NAMES, own_types
 from generator.subscriptions import make_device, make_subscription, make_subscriptions, well_formed
 from harness.harness import Harness
 from harness.rendering import has_text_headers, records_of, render
@@ -117,6 +118,24 @@ CASES = (
 )
 
 
+def type_cases(seed):
+    """Event types of the settings, with timers and without, and texts that are for them."""
+    types, display = own_types(seed), display_templates()
+    for name, each in types.items():
+        members = "".join(f"<{{{path.split('.')[-1]}}}>" for path in each["members"])
+        display["languages"]["en"][name] = {"title": f"{name} {{visible_id}}", "body": members}
+    flags = ("--set", "dispatch.headers=event-type,audience")
+    headers = frozenset(["event-type", "audience"])
+    zone = "Europe/Berlin"
+    yield Case("types of the settings", Settings(zone, types=types, headers=headers), 80, flags)
+    yield Case(
+        "types of the settings, shown, without timers",
+        Settings(zone, types=types, headers=headers, display=display, schedule=False),
+        None,
+        (*flags, "--set", "display=on", "--set", "schedule=off"),
+    )
+
+
 def title_of(record):
     """What a push shows; None where it is data only."""
     value = json.loads(record.value)
@@ -127,12 +146,13 @@ def title_of(record):
 def check(harness, case, records, table):
     """The number of differences between what `carillon render` writes and what the rules say."""
     arguments = ["--time-zone", case.settings.time_zone, *case.flags]
-    if case.settings.display is not None:
-        with tempfile.NamedTemporaryFile("w", prefix="carillon-display.", suffix=".json") as file:
-            json.dump(case.settings.display, file)
-            file.flush()
-            return compare(harness, case, records, table, [*arguments, "--set", f"display.templates=@{file.name}"])
-    return compare(harness, case, records, table, arguments)
+    with tempfile.TemporaryDirectory(prefix="carillon-render.") as folder:
+        for setting, content in (("events.types", case.settings.types), ("display.templates", case.settings.display)):
+            if content:
+                path = pathlib.Path(folder, setting)
+                path.write_text(json.dumps(content))
+                arguments += ["--set", f"{setting}=@{path}"]
+        return compare(harness, case, records, table, arguments)
 
 
 def compare(harness, case, records, table, arguments):
@@ -172,14 +192,14 @@ def main():
     harness = Harness(options.seed, os.environ)
     places, subscriptions = make_subscriptions(options.seed, places=200, crowd=50)
     table = well_formed(subscriptions)
-    events = Events(options.seed, places, Mix(poison_rate=0.02, snapshot_rate=0.2))
+    events = Events(options.seed, places, Mix(poison_rate=0.02, snapshot_rate=0.2, own_types=TYPE_NAMES))
     made = [(events.now, each) for each in (events.next() for _ in range(options.events)) if has_text_headers(each)]
     table += make_customers(options.seed, made)
     records = [
         Record("orders.events", murmur2_partition(each.key or b"", 3), at, now, *each) for at, (now, each) in enumerate(made)
     ]
     try:
-        return 1 if sum([check(harness, case, records, table) for case in CASES]) else 0
+        return 1 if sum([check(harness, case, records, table) for case in (*CASES, *type_cases(options.seed))]) else 0
     except Failure as failure:
         print(f"FAILED: {failure}", flush=True)
         return 1

@@ -31,8 +31,11 @@ def words(file, member):
     def lists(node):
         if isinstance(node, dict):
             own = node.get(member)
-            if isinstance(own, dict) and "enum" in own:
-                yield own["enum"]
+            if isinstance(own, dict):
+                # Where other words are allowed as well, the known ones come first.
+                own = own.get("anyOf", [own])[0]
+                if "enum" in own:
+                    yield own["enum"]
             node = list(node.values())
         if isinstance(node, list):
             for each in node:

@@ -194,7 +194,7 @@ struct OrderRulesTests {
         ])
     func names(_ name: String) {
         let result = extract(#"{"event_type":"\#(name)","place_id":"p","order":{"id":"o"}}"#)
-        #expect(result.notifications.first?.eventType == .orderCreated)
+        #expect(result.notifications.first?.eventType == .known(.orderCreated))
         #expect(result.payload?.eventType == "event_order_created")
     }
 
@@ -206,7 +206,7 @@ struct OrderRulesTests {
             ("ORDER_IDS_LISTED", .orderIDsListed), ("orders.order.status.changed.v3", .orderStatusChanged),
         ] {
             let result = extract(#"{"event_type":"\#(name)","place_id":"p","new_status":"picked","order":{"id":"o"}}"#)
-            #expect(result.notifications.first?.eventType == type)
+            #expect(result.notifications.first?.eventType == .known(type))
             #expect(result.payload?.eventType == type.rawValue)
             #expect(Array(type.name) == Array(type.rawValue.utf8))
         }

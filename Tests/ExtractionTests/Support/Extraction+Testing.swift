@@ -39,7 +39,7 @@ struct TestResult {
 }
 
 struct TestNotification {
-    var eventType: EventType
+    var eventType: OrderEventType
     var eventTime: WallTime
     var messageID: String
     var placeID: String

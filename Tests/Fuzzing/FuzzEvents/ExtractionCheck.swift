@@ -1,6 +1,7 @@
 import Events
 import Extraction
 import FuzzSupport
+import NotificationPayload
 
 /// Extracts a record twice, in buffers that earlier records have used, and checks the results.
 struct ExtractionCheck: ~Copyable {
@@ -9,15 +10,20 @@ struct ExtractionCheck: ~Copyable {
 
     private let needsPlace: Bool
 
-    /// - Parameter audiences: the templates of audiences.
-    init(onMissingOrderID: ExtractionRules.MissingOrderID, audiences: String = "place/{place_id}") {
+    /// - Parameters:
+    ///   - audiences: the templates of audiences.
+    ///   - types: the event types of the settings.
+    init(
+        onMissingOrderID: ExtractionRules.MissingOrderID, audiences: String = "place/{place_id}", types: String = "{}"
+    ) {
         needsPlace = audiences == "place/{place_id}"
         extractor = must {
             Extractor(
                 rules: try ExtractionRules(
                     timeZone: "America/New_York", placeTimeZones: ["p1": "Asia/Kolkata"],
                     onMissingOrderID: onMissingOrderID,
-                    audiences: AudienceTemplates(AudienceTemplate.list(audiences))))
+                    audiences: AudienceTemplates(
+                        AudienceTemplate.list(audiences), types: EventTypes(json: Array(types.utf8)))))
         }
     }
 
@@ -79,7 +85,7 @@ struct ExtractionCheck: ~Copyable {
     }
 
     private func check(_ encoded: String, _ notification: Events.Notification, _ order: Events.Notification.Order) {
-        let payload = checkPayload(encoded, isDegraded: order.isDegraded, needsPlace: needsPlace)
+        let payload = checkPayload(encoded, of: order)
         expect(payload.orderID == batch.string(order.orderID), "payload and notification name the same order")
         expect(payload.placeID == batch.string(order.placeID), "payload and notification name the same place")
         expect(payload.messageID == batch.string(notification.messageID), "they have the same message id")
@@ -87,7 +93,25 @@ struct ExtractionCheck: ~Copyable {
             payload.messageID.hasPrefix("msg-\(notification.eventTime.milliseconds)-"), "the id has the event's time")
         expect(payload.eventType == order.eventType.rawValue, "they have the same type")
         expect(
-            (payload.statusChange != nil) == (order.eventType == .orderStatusChanged),
+            (payload.statusChange != nil) == (order.eventType == .known(.orderStatusChanged)),
             "a change of status has its two, and nothing else has")
+    }
+
+    private func checkPayload(_ encoded: String, of order: Events.Notification.Order) -> OrderPayload {
+        switch order.eventType {
+        case .known:
+            return FuzzSupport.checkPayload(encoded, isDegraded: order.isDegraded, needsPlace: needsPlace)
+        case .own(let type):
+            guard case .other(let other) = ReceivedNotification(data: ["default": encoded]) else {
+                fail("a type of the settings is read as another one: \(encoded)")
+            }
+            let plain = other.order.payload.encoded()
+            expect(encoded.hasPrefix(plain.dropLast(2)), "the payload begins with document 1's: \(encoded)")
+            expect(other.fields.values.allSatisfy { !$0.isEmpty }, "an absent member is left out: \(encoded)")
+            let isOptional = type.order == .optional
+            expect(!(isOptional && order.isDegraded), "an order that is optional is not missed")
+            let lacksOrder = order.isDegraded || isOptional && other.order.payload.orderID.isEmpty
+            return FuzzSupport.checkPayload(plain, isDegraded: lacksOrder, needsPlace: needsPlace)
+        }
     }
 }

@@ -7,6 +7,7 @@ public func fuzzEvent(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     lenient.take(record)
     strict.take(record)
     named.take(record)
+    typed.take(record)
     return 0
 }
 
@@ -15,4 +16,10 @@ nonisolated(unsafe) private var lenient = ExtractionCheck(onMissingOrderID: .sen
 nonisolated(unsafe) private var named = ExtractionCheck(
     onMissingOrderID: .send,
     audiences: "place/{place_id},user/{customer.id},channel/{items[*].sku},device/{reference_id},user/{order_ids[*]}")
+nonisolated(unsafe) private var typed = ExtractionCheck(
+    onMissingOrderID: .send,
+    types: #"""
+        {"late":{"names":["ORDER_DELAYED","delayed"],"state":"kept","members":["reference_id","shipping_info.slot.date","items"]},
+        "closed":{"names":["big.order.created","created"],"order":"optional","members":["id","metadata.note"]}}
+        """#)
 nonisolated(unsafe) private var strict = ExtractionCheck(onMissingOrderID: .deadLetter)

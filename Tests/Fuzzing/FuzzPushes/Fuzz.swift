@@ -66,6 +66,9 @@ private func check(_ notification: ReceivedNotification) {
             let again = try? OrderPayload(encoded: order.payload.encoded())
             expect(again == order.payload, "a valid order is the same, written and read again: \(order.payload)")
         }
+    case .other(let other):
+        expect(EventType(rawValue: other.order.payload.eventType) == nil, "another type is none of document 1")
+        expect(other.order.payload.eventType == "event_\(other.name)", "another type has its name in the payload")
     case .app(let app): expect(!app.type.isEmpty, "an app notification has a type")
     case .broadcast(let broadcast):
         expect(!broadcast.actionType.isEmpty && !broadcast.notificationID.isEmpty, "a broadcast has both keys")

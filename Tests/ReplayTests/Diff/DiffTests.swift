@@ -141,6 +141,35 @@ struct DiffTests {
         #expect(less.missing == 0 && less.equal == 3 && less.extra == 4, "\(less)")
     }
 
+    @Test("§5.7: after a change of events.types it says which pushes are missing or extra, and which fields differ")
+    func eventTypes() throws {
+        func lived(_ types: String) throws -> ToyPipeline {
+            var toy = try ToyPipeline { configuration in
+                configuration.rules = try ExtractionRules(
+                    audiences: AudienceTemplates([.place], types: EventTypes(json: Array(types.utf8))))
+            }
+            try toy.subscribe("staff", to: "p1")
+            toy.append(.order("o1", place: "p1", status: "pending"), to: 0)
+            toy.append(
+                .order("o1", "LATE", place: "p1", status: "late", orderMembers: #""reason":"Snow","minutes":5"#), to: 0)
+            toy.append(.order("o1", "ORDER_STATUS_CHANGED", place: "p1", status: "picked"), to: 0)
+            try toy.transact([100, 0, 0])
+            return toy
+        }
+        let none = try lived("{}")
+        let late = try lived(#"{"late":{"members":["reason"]}}"#)
+        let kept = try lived(#"{"late":{"state":"kept","members":["reason","minutes"]}}"#)
+        #expect(none.pushes.count == 2 && late.pushes.count == 3 && kept.pushes.count == 3)
+        #expect(try compare(kept, with: kept.pushes).isZero)
+        let declared = try compare(none, with: none.pushes, configuration: late.configuration)
+        #expect(declared.missing == 1 && declared.equal == 2 && declared.extra == 0 && declared.unequal == 0)
+        let removed = try compare(late, with: late.pushes, configuration: none.configuration)
+        #expect(removed.missing == 0 && removed.equal == 2 && removed.extra == 1 && removed.unequal == 0)
+        let changed = try compare(late, with: late.pushes, configuration: kept.configuration)
+        #expect(changed.missing == 0 && changed.equal == 1 && changed.extra == 0 && changed.unequal == 2)
+        #expect(changed.fields.fields.map(\.name).sorted() == ["minutes", "previous_status"])
+    }
+
     @Test("a re-driven record is neither a duplicate nor extra, and fills in for a missing one")
     func redriven() throws {
         let toy = try ToyPipeline.lived(seed: 32)

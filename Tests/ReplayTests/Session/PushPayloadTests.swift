@@ -19,7 +19,7 @@ struct PushPayloadTests {
                 record: 0, eventTime: 0, messageID: .empty, payload: .empty, payloadSize: 0,
                 kind: .order(
                     Notification.Order(
-                        eventType: .orderCreated, placeID: .empty, orderID: .empty,
+                        eventType: .known(.orderCreated), placeID: .empty, orderID: .empty,
                         sources: FieldSources(timeSlot: .fallback, date: .fallback, orderID: .fallback),
                         orderType: nil, isDegraded: false))))
         var list = DeviceList()

@@ -226,7 +226,7 @@ struct ReexecutionTests {
         #expect(try sources { $0.types = ["app"] } == ["requests/0/0"])
         #expect(try sources { $0.types = ["event_order_created"] } == ["orders.events/0/0"])
         #expect(try sources { $0.statuses = ["pending"] } == ["orders.events/0/0"])
-        #expect(FilterRules.typeName("message") == "message" && FilterRules.typeName("broadcasts") == nil)
+        #expect(FilterRules.typeName("message", .none) == "message" && FilterRules.typeName("broadcasts", .none) == nil)
     }
 
     @Test("a plan counts what would be written")

@@ -9,7 +9,7 @@ struct PlaceAndNewOrders: AudienceRule {
             switch events.notifications[index].kind {
             case .order(let order):
                 audiences.append("place/\(events.string(order.placeID))", for: index)
-                if order.eventType == .orderCreated {
+                if order.eventType == .known(.orderCreated) {
                     audiences.append("channel/new-orders", for: index)
                 }
             // A request names its audiences itself.

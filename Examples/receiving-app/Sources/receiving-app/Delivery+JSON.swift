@@ -15,6 +15,11 @@ extension Delivery {
         switch notification {
         case .order(let order):
             ["kind": .string("order"), "payload": .string(order.payload.encoded())]
+        case .other(let other):
+            [
+                "kind": .string(other.name), "payload": .string(other.order.payload.encoded()),
+                "fields": .object(other.fields.mapValues(PushValue.string)),
+            ]
         case .app(let app):
             present([
                 "kind": "app", "type": app.type, "title": app.title, "body": app.body, "image": app.imageURL,

@@ -26,6 +26,10 @@ struct Phone {
         case .order(let order):
             let own = order.title == nil && order.body == nil ? text(of: order.payload) : text(order.title, order.body)
             return [own] + order.payload.problems.map { "problem: \($0)" }
+        case .other(let other):
+            let own = "\(other.name) of order #\(other.order.payload.visibleID)"
+            return [other.order.title == nil ? own : text(other.order.title, other.order.body)]
+                + data(other.fields.mapValues(PushValue.string))
         case .app(let app):
             return [text(app.title, app.body)] + data(app.data.mapValues(PushValue.string))
         case .message(let message):
