@@ -25,6 +25,8 @@ public struct ExtractionRules: Sendable {
     public let infersStatusChanges: Bool
     /// Whom events notify (docs/rules.md §5.4).
     public let audiences: AudienceTemplates
+    /// What members of events are called beside their known names (docs/rules.md §5.6).
+    public let members: MemberMapping
     /// The event types beside document 1's (docs/rules.md §5.7).
     public var types: EventTypes { audiences.types }
     let zones: PlaceZones
@@ -32,7 +34,8 @@ public struct ExtractionRules: Sendable {
     /// - Throws: ``UnknownTimeZones`` with every name that is not a time zone.
     public init(
         timeZone: String = "UTC", placeTimeZones: [String: String] = [:], onMissingOrderID: MissingOrderID = .send,
-        infersStatusChanges: Bool = false, audiences: AudienceTemplates = .place
+        infersStatusChanges: Bool = false, audiences: AudienceTemplates = .place,
+        members: MemberMapping = .none
     ) throws(UnknownTimeZones) {
         zones = try PlaceZones(standard: timeZone, places: placeTimeZones)
         self.timeZone = timeZone
@@ -40,6 +43,7 @@ public struct ExtractionRules: Sendable {
         self.onMissingOrderID = onMissingOrderID
         self.infersStatusChanges = infersStatusChanges
         self.audiences = audiences
+        self.members = members
     }
 
     /// The instant, in seconds since 1970, at which the clock of a place shows this time.

@@ -8,21 +8,21 @@ extension Extractor {
         listedIDs.removeAll()
         listedDeliveries.removeAll(keepingCapacity: true)
         let members = event.members
-        let place = arena.text(members[.placeID])
+        let place = arena.text(members.values(of: .placeID))
         if let place {
             let zone = zones.zone(of: place)
-            listedDeliveries.append((zone, Delivery(of: members, in: zone, notes: &notes)))
+            listedDeliveries.append((zone, Delivery(of: members, listed: mapped.listed, in: zone, notes: &notes)))
         }
         let list = OrderList(
             event: event, place: place, first: batch.notifications.count, textCount: arena.count)
         if members.isEvent {
             try appendOrders(of: list, in: &batch)
             try appendIDs(of: list, in: &batch)
-            if let order = members[.order], !order.isNull {
+            if let order = members.order {
                 try append(orderMembers(order), of: list, in: &batch)
             }
         } else {
-            let order = OrderMembers(members.object)
+            let order = OrderMembers(members.object, mapped.order)
             if orderID(of: order).id != nil {
                 try append(order, of: list, in: &batch)
             }
@@ -31,13 +31,13 @@ extension Extractor {
     }
 
     private mutating func appendOrders(of list: OrderList, in batch: inout EventBatch) throws(DeadLetter) {
-        guard let orders = list.event.members[.orders], !orders.isNull else { return }
+        guard let orders = list.event.members.values(of: .orders).container(where: \.isArray) else { return }
         guard orders.isArray else { throw .notAnEvent("orders is not an array") }
         var elements = orders.elements
         while let element = elements.next() {
             arena.truncate(to: list.textCount)
             if element.isObject {
-                try append(OrderMembers(element), of: list, in: &batch)
+                try append(OrderMembers(element, mapped.order), of: list, in: &batch)
             } else {
                 try appendID(element, of: list, in: &batch)
             }
@@ -45,7 +45,7 @@ extension Extractor {
     }
 
     private mutating func appendIDs(of list: OrderList, in batch: inout EventBatch) throws(DeadLetter) {
-        guard let ids = list.event.members[.orderIDs], !ids.isNull else { return }
+        guard let ids = list.event.members.values(of: .orderIDs).container(where: \.isArray) else { return }
         guard ids.isArray else { throw .notAnEvent("order_ids is not an array") }
         var elements = ids.elements
         while let element = elements.next() {
@@ -101,7 +101,7 @@ extension Extractor {
     private mutating func listedDelivery(of members: EventMembers, in zone: TimeZoneTable) -> Delivery {
         if let known = listedDeliveries.first(where: { $0.zone.isSame(as: zone) }) { return known.delivery }
         var uncounted = ExtractionNotes()
-        let delivery = Delivery(of: members, in: zone, notes: &uncounted)
+        let delivery = Delivery(of: members, listed: mapped.listed, in: zone, notes: &uncounted)
         listedDeliveries.append((zone, delivery))
         return delivery
     }

@@ -8,23 +8,25 @@ extension Extractor {
         _ event: Event, in batch: inout EventBatch, history: inout History
     ) throws(DeadLetter) -> SuppressionReason? {
         let members = event.members
-        let object = members.isEvent ? members[.order] : members.object
+        let object = members.isEvent ? members.order : members.object
         let order = try orderMembers(object)
         let shipping = ShippingMembers(order[.shippingInfo])
         let (orderID, source) = orderID(of: order)
         if event.isSnapshot, orderID == nil { throw .untyped }
         let place = try required(
-            arena.text(members[.placeID]) ?? place(of: order, shipping: shipping), of: event.type, orderID: orderID)
+            arena.text(members.values(of: .placeID)) ?? place(of: order, shipping: shipping), of: event.type,
+            orderID: orderID)
         if let orderID, !isKey(orderID, of: batch.records[event.record].key) {
             notes.keyMismatches += 1
         }
-        let status = event.type.isStatusChange ? arena.text(members[.newStatus]) : nil
+        let status = event.type.isStatusChange ? arena.text(members.values(of: .newStatus)) : nil
         let zone = zones.zone(of: place)
         let delivery = Delivery(of: order, shipping: shipping, in: zone, notes: &notes)
         var resolved = ResolvedOrder(
             members: order, id: orderID, idSource: source, visibleID: visibleID(of: order),
             parentID: parentID(of: order),
-            place: place, delivery: delivery, status: status ?? arena.text(order[.status]))
+            place: place, delivery: delivery,
+            status: status ?? arena.text(order.values(of: .status, known: order[.status])))
         if event.type.isStatusChange, !event.isSnapshot, resolved.status == nil {
             throw .missingStatus(orderID: orderID)
         }
@@ -37,7 +39,7 @@ extension Extractor {
         if verdict.isOutOfOrder { notes.outOfOrder += 1 }
         if verdict.reason == .duplicate { return .duplicate }
         if event.type.isStatusChange {
-            let previous = arena.text(members[.previousStatus]) ?? verdict.previousStatus
+            let previous = arena.text(members.values(of: .previousStatus)) ?? verdict.previousStatus
             if isTransition(from: previous, to: resolved.status, of: event), let new = resolved.status {
                 resolved.change = StatusChange(previous: previous, new: new)
             } else {
@@ -93,27 +95,36 @@ extension Extractor {
 
     /// The members of an order; none if there is no order, which is then notified with fallbacks.
     func orderMembers(_ value: JSONValue?) throws(DeadLetter) -> OrderMembers {
-        guard let value, !value.isNull else { return OrderMembers(nil) }
+        guard let value else { return OrderMembers(nil) }
         guard value.isObject else { throw .notAnEvent("order is not an object") }
-        return OrderMembers(value)
+        return OrderMembers(value, mapped.order)
     }
 
     /// id → order_number.
     mutating func orderID(of order: OrderMembers) -> (id: UnsafeRawBufferPointer?, source: FieldSource) {
-        guard let id = arena.text(order[.id]) ?? arena.text(order[.orderNumber]) else { return (nil, .fallback) }
+        guard let id = arena.text(order.values(of: .id, known: order[.id])) ?? orderNumber(of: order) else {
+            return (nil, .fallback)
+        }
         return (id, .order)
     }
 
     /// order_number → reference_id; the order id is the fallback of both (docs/rules.md §5.3 row 3).
     mutating func visibleID(of order: OrderMembers) -> UnsafeRawBufferPointer? {
-        arena.text(order[.orderNumber]) ?? arena.text(order[.referenceID])
+        orderNumber(of: order) ?? arena.text(order.values(of: .referenceID, known: order[.referenceID]))
     }
 
-    mutating func parentID(of order: OrderMembers) -> UnsafeRawBufferPointer? { arena.text(order[.parentOrderID]) }
+    private mutating func orderNumber(of order: OrderMembers) -> UnsafeRawBufferPointer? {
+        arena.text(order.values(of: .orderNumber, known: order[.orderNumber]))
+    }
+
+    mutating func parentID(of order: OrderMembers) -> UnsafeRawBufferPointer? {
+        arena.text(order.values(of: .parentOrderID, known: order[.parentOrderID]))
+    }
 
     /// place_id → place.id → shipping_info.place_id (docs/rules.md §5.3 row 2).
     mutating func place(of order: OrderMembers, shipping: ShippingMembers) -> UnsafeRawBufferPointer? {
-        arena.text(order[.placeID]) ?? arena.text(order[.place]?.member("id")) ?? arena.text(shipping[.placeID])
+        arena.text(order.values(of: .placeID, known: order[.placeID])) ?? arena.text(order[.place]?.member("id"))
+            ?? arena.text(order.values(of: .shippingPlaceID, known: shipping[.placeID]))
     }
 
     /// An empty place instead of none, where the settings name an audience that needs none.
@@ -244,7 +255,16 @@ struct StatusChange {
 extension OrderType {
     /// order_type, else type, ignoring case (docs/rules.md §7).
     init?(_ order: OrderMembers) {
-        guard let type = Self(order[.orderType]) ?? Self(order[.type]) else { return nil }
+        let type =
+            Self(order.values(of: .orderType, known: order[.orderType]))
+            ?? Self(order.values(of: .type, known: order[.type]))
+        guard let type else { return nil }
+        self = type
+    }
+
+    /// The first type among them.
+    private init?(_ values: MemberValues) {
+        guard let type = values.firstValid({ Self($0) }) else { return nil }
         self = type
     }
 

@@ -12,6 +12,7 @@ package struct Extractor: ~Copyable {
     let zones: PlaceZones
     let onMissingOrderID: ExtractionRules.MissingOrderID
     let audiences: AudienceTemplates
+    let mapped: MappedBuffers
     private let infersStatusChanges: Bool
     private var envelopes = EnvelopeReader()
     var identity = MessageIdentity()
@@ -26,6 +27,7 @@ package struct Extractor: ~Copyable {
         zones = rules.zones
         onMissingOrderID = rules.onMissingOrderID
         audiences = rules.audiences
+        mapped = MappedBuffers(rules.members)
         infersStatusChanges = rules.infersStatusChanges
     }
 
@@ -65,7 +67,8 @@ package struct Extractor: ~Copyable {
             batch.records[record].traceparent = attributes.traceparent
             if attributes.lacksValidTraceparent { notes.ignoredTraceparents += 1 }
         }
-        let members = try envelopes.body(of: value, as: EventMembers.self, attributes: &attributes, texts: &arena)
+        let names = mapped.body
+        let members = try envelopes.body(of: value, attributes: &attributes, texts: &arena) { EventMembers($0, names) }
         let named = try eventType(of: members, attributes: attributes)
         let type = named ?? .known(.orderStatusChanged)
         let time = eventTime(of: members, attributes: attributes, timestamp: batch.records[record].timestamp)
@@ -87,7 +90,7 @@ package struct Extractor: ~Copyable {
     private mutating func eventType(
         of members: EventMembers, attributes: RecordHeaders
     ) throws(DeadLetter) -> OrderEventType? {
-        guard let name = arena.text(members[.eventType]) ?? attributes.ceType ?? attributes.outboxType else {
+        guard let name = arena.text(members.values(of: .eventType)) ?? attributes.ceType ?? attributes.outboxType else {
             if infersStatusChanges { return nil }
             throw .untyped
         }
@@ -102,7 +105,7 @@ package struct Extractor: ~Copyable {
         if let bytes = attributes.ceTime, let time = Moment(bytes)?.eventTime {
             return time
         }
-        if let value = members[.occurredAt], let time = Moment(value)?.eventTime {
+        if let time = members.values(of: .occurredAt).firstValid({ Moment($0)?.eventTime }) {
             return time
         }
         return timestamp?.validated ?? .epoch
@@ -119,7 +122,7 @@ package struct Extractor: ~Copyable {
         } else if let id = attributes.outboxID {
             identity.begin(tag: "outbox")
             identity.append(id)
-        } else if let id = arena.text(members[.eventID]) {
+        } else if let id = arena.text(members.values(of: .eventID)) {
             identity.begin(tag: "event")
             identity.append(id)
         } else {

@@ -13,6 +13,8 @@ struct LinearTimeTests {
         var testDescription: String
         var kind = Kind.orders
         var size = 200_000
+        /// What `events.members` says.
+        var mapping = "{}"
         var make: @Sendable (_ size: Int) -> TestRecord
     }
 
@@ -35,6 +37,9 @@ struct LinearTimeTests {
     private static func repeated(_ text: String, _ size: Int) -> String {
         String(repeating: text, count: size / text.utf8.count)
     }
+
+    private static let mapping =
+        #"{"orders":["items"],"order.id":["orderId"],"order.status":["x1.x2","x1.x3","x1.none"]}"#
 
     static let shapes: [Shape] = [
         Shape(testDescription: "an order with many members") { TestRecord(created(members($0))) },
@@ -63,6 +68,20 @@ struct LinearTimeTests {
             let orders = (0..<$0 / 100).map { #"{"id":"o\#($0)","place_id":"p\#($0 % 2)"}"# }
             return TestRecord(
                 #"{"event_type":"ORDER_IDS_LISTED","orders":[\#(orders.joined(separator: ","))],\#(members($0))}"#)
+        },
+        Shape(testDescription: "an order with many members, two of them mapped", mapping: mapping) {
+            TestRecord(created(#"\#(members($0)),"x1":{\#(members($0))},"orderId":"o""#))
+        },
+        Shape(testDescription: "an order with one mapped name many times", mapping: mapping) {
+            TestRecord(created((0..<$0 / 12).map { _ in #""orderId":1"# }.joined(separator: ",")))
+        },
+        Shape(
+            testDescription: "a list of mapped orders beside many members, without a place of its own", size: 100_000,
+            mapping: mapping
+        ) {
+            let orders = (0..<$0 / 100).map { #"{"orderId":"o\#($0)","place_id":"p\#($0 % 2)"}"# }
+            return TestRecord(
+                #"{"event_type":"ORDER_IDS_LISTED","items":[\#(orders.joined(separator: ","))],\#(members($0))}"#)
         },
         Shape(testDescription: "a list of ids with a long id of the event", size: 100_000) {
             TestRecord(
@@ -115,8 +134,9 @@ struct LinearTimeTests {
 
     @Test("twice the size takes at most 2.3 times the time, whatever the shape", arguments: shapes)
     func growth(_ shape: Shape) throws {
-        var once = Trial(shape.kind, shape.make(shape.size))
-        var twice = Trial(shape.kind, shape.make(2 * shape.size))
+        let rules = try ExtractionRules(members: MemberMapping(json: Array(shape.mapping.utf8)))
+        var once = Trial(shape.kind, shape.make(shape.size), rules)
+        var twice = Trial(shape.kind, shape.make(2 * shape.size), rules)
         let growth = Growth({ once.run() }, twice: { twice.run() })
         #expect(growth.isLinear, "\(growth)")
     }
@@ -127,12 +147,12 @@ private struct Trial: ~Copyable {
     private let kind: LinearTimeTests.Shape.Kind
     private let owned: [OwnedBytes]
     private var batch: EventBatch
-    private var orders: Extractor?
+    private var orders: Extractor
     private var requests = RequestExtractor(rules: RequestRules())
     private var broadcasts = BroadcastExtractor()
     private var survey = EventSurvey()
 
-    init(_ kind: LinearTimeTests.Shape.Kind, _ record: TestRecord) {
+    init(_ kind: LinearTimeTests.Shape.Kind, _ record: TestRecord, _ rules: ExtractionRules) {
         let value = OwnedBytes(record.value ?? [])
         let key = OwnedBytes(record.key ?? [])
         let headers = record.headers.flatMap { [OwnedBytes(Array($0.name.utf8)), OwnedBytes($0.value ?? [])] }
@@ -148,7 +168,7 @@ private struct Trial: ~Copyable {
         self.kind = kind
         self.batch = batch
         owned = [value, key] + headers
-        orders = (try? ExtractionRules()).map { Extractor(rules: $0) }
+        orders = Extractor(rules: rules)
     }
 
     mutating func run() {
@@ -156,7 +176,7 @@ private struct Trial: ~Copyable {
         switch kind {
         case .orders:
             var history = NoHistory()
-            _ = orders?.extract(0, in: &batch, history: &history)
+            _ = orders.extract(0, in: &batch, history: &history)
         case .requests: _ = requests.extract(0, in: &batch)
         case .broadcasts: _ = broadcasts.extract(batch.records[0], headers: batch.headers[...])
         case .survey: survey.add(batch.records[0].value, headers: batch.headers[...])

@@ -4,8 +4,12 @@ import JSONReader
 ///
 /// Walking it allocates nothing.
 struct MemberPath: Equatable, Sendable {
-    private static let maxSteps = 8
+    static let maxSteps = 8
+    /// In bytes, of one that is not in a template.
+    static let maxCount = 200
 
+    /// As it is written.
+    let text: String
     /// The names, one after the other, and where each ends.
     private let names: [UInt8]
     private let ends: [Int]
@@ -14,6 +18,20 @@ struct MemberPath: Equatable, Sendable {
 
     /// - Parameter whole: what the path is a part of, for the sentence.
     init(_ text: String, of whole: String) throws(InvalidForm) {
+        guard let path = Self(text, mayBeList: true) else {
+            throw InvalidForm(
+                problems: [
+                    "'\(whole)' names no member: allowed are at most \(Self.maxSteps) names with dots between, one of them "
+                        + "with [*] for each element of its list, such as {customer.id} or {customers[*].id}"
+                ])
+        }
+        self = path
+    }
+
+    /// Nil if it is none.
+    ///
+    /// - Parameter mayBeList: whether one of the names may have `[*]`.
+    init?(_ text: String, mayBeList: Bool) {
         var names: [UInt8] = []
         var ends: [Int] = []
         var listDepths: [Int] = []
@@ -26,13 +44,10 @@ struct MemberPath: Equatable, Sendable {
             ends.append(names.count)
             if isList { listDepths.append(ends.count) }
         }
-        guard !isWrong, ends.count <= Self.maxSteps, listDepths.count <= 1 else {
-            throw InvalidForm(
-                problems: [
-                    "'\(whole)' names no member: allowed are at most \(Self.maxSteps) names with dots between, one of them "
-                        + "with [*] for each element of its list, such as {customer.id} or {customers[*].id}"
-                ])
-        }
+        guard !isWrong, text.utf8.count <= Self.maxCount, ends.count <= Self.maxSteps,
+            listDepths.count <= (mayBeList ? 1 : 0)
+        else { return nil }
+        self.text = text
         self.names = names
         self.ends = ends
         listDepth = listDepths.first
@@ -45,6 +60,12 @@ struct MemberPath: Equatable, Sendable {
 
     /// Whether it goes through a list.
     var isList: Bool { listDepth != nil }
+
+    /// The first name.
+    var first: [UInt8] { Array(names[..<(ends.first ?? 0)]) }
+
+    /// What the names after the first one lead to, from the value of the first one.
+    func value(fromFirst value: JSONValue) -> JSONValue? { walk(value, 1..<ends.count) }
 
     /// What it leads to; with a list, the list.
     func value(in object: JSONValue?) -> JSONValue? { walk(object, 0..<(listDepth ?? ends.count)) }

@@ -26,8 +26,7 @@ package struct BroadcastExtractor: ~Copyable {
             }
             arena.truncate()
             var attributes = RecordHeaders(headers)
-            let members = try envelopes.body(
-                of: value, as: BroadcastMembers.self, attributes: &attributes, texts: &arena)
+            let members = try envelopes.body(of: value, attributes: &attributes, texts: &arena) { BroadcastMembers($0) }
             return .published(try read(members, of: record))
         } catch {
             return .deadLetter(error)

@@ -12,8 +12,6 @@ enum EnvelopeMember: String, CaseIterable {
 
 /// The members of an object that is an event's body or an envelope around it: found in one pass for both.
 protocol EnvelopeBody {
-    init(_ object: JSONValue?)
-
     subscript(member: EnvelopeMember) -> JSONValue? { get }
 
     /// Whether it is the event itself, even if it also has members of an envelope.

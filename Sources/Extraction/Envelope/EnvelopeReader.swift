@@ -20,9 +20,11 @@ struct EnvelopeReader: ~Copyable {
     ///
     /// The attributes of a structured CloudEvents envelope replace those of the headers and stay valid until the next
     /// call. The envelope is recognised by its content type, or without one by its `specversion` and `data`.
+    ///
+    /// - Parameter members: finds the members of an object.
     mutating func body<Body: EnvelopeBody>(
-        of value: UnsafeRawBufferPointer, as type: Body.Type, attributes: inout RecordHeaders,
-        texts: inout TextArena
+        of value: UnsafeRawBufferPointer, attributes: inout RecordHeaders, texts: inout TextArena,
+        members find: (JSONValue) -> Body
     ) throws(DeadLetter) -> Body {
         var body = try parse(value)
         var isStructured = attributes.isStructured
@@ -37,7 +39,7 @@ struct EnvelopeReader: ~Copyable {
                 continue
             }
             guard body.isObject else { throw .notAnEvent("the body is not a JSON object") }
-            let members = Body(body)
+            let members = find(body)
             if isStructured || !members.isEvent && members.isCloudEvent {
                 attributes.ceID = texts.text(members[.id])
                 attributes.ceSource = texts.text(members[.source])

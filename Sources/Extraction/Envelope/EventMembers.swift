@@ -21,8 +21,12 @@ typealias EventMembers = Members<EventMember, 22>
 
 extension Members: EnvelopeBody where Name == EventMember {
     /// A body with one of these is the event; a body without them is the order (docs/code.md §4).
-    var isEvent: Bool {
-        self[EventMember.order] != nil || self[EventMember.orders] != nil || self[EventMember.orderIDs] != nil
+    var isEvent: Bool { isThere(.order) || isThere(.orders) || isThere(.orderIDs) }
+
+    /// Whether it has the member, under whichever name.
+    private func isThere(_ member: EventMember) -> Bool {
+        var values = values(of: member)
+        return values.next() != nil
     }
 
     subscript(member: EnvelopeMember) -> JSONValue? { value(at: Name.table.index(of: member)) }

@@ -12,17 +12,22 @@ protocol MemberName: RawRepresentable<String>, CaseIterable {
 struct Members<Name: MemberName, let nameCount: Int> {
     /// Nil if there is no object.
     let object: JSONValue?
+    /// Where it has the names of the setting `events.members`; nil without any.
+    let mapped: MappedMembers?
     private var positions = InlineArray<nameCount, UInt32>(repeating: 0)
 
     /// A value that is not an object has no members.
-    init(_ object: JSONValue?) {
+    init(_ object: JSONValue?, _ mapped: MappedMembers? = nil) {
         self.object = object
+        self.mapped = mapped
+        mapped?.clear()
         guard var cursor = object?.members else { return }
         let table = Name.table
         while let (name, value) = cursor.next() {
             if let index = table.index(of: name) {
                 positions[index] = value.position
             }
+            if let mapped { mapped.take(name, value) }
         }
     }
 

@@ -21,30 +21,37 @@ struct Delivery {
     ) {
         let primary = SlotMembers(slotObject)
         let salesforce = SalesforceMembers(order[.metadata])
-        if let found = TimeSlot(start: primary[.startTime], end: primary[.endTime], in: zone) {
+        let salesforceStart = order.values(of: .salesforceStart, known: salesforce[.deliverySlotStart])
+        if let found = TimeSlot(
+            start: order.values(of: .slotStart, known: primary[.startTime]),
+            end: order.values(of: .slotEnd, known: primary[.endTime]), in: zone)
+        {
             slot = found
             slotSource = .slot
         } else if let found = TimeSlot(
-            start: salesforce[.deliverySlotStart], end: salesforce[.deliverySlotEnd], in: zone)
-        {
+            start: salesforceStart, end: order.values(of: .salesforceEnd, known: salesforce[.deliverySlotEnd]), in: zone
+        ) {
             slot = found
             slotSource = .salesforce
-        } else if let value = shipping[.pickupDetails]?.member("time_slot"),
-            let found = TimeSlot(timeSlot: value, in: zone)
-        {
+        } else if let found = TimeSlot(
+            timeSlots: order.values(of: .pickupTimeSlot, known: shipping[.pickupDetails]?.member("time_slot")), in: zone
+        ) {
             slot = found
             slotSource = .drone
         }
-        if let found = Self.date(primary[.date], in: zone, notes: &notes) {
+        let slotDate = order.values(of: .slotDate, known: primary[.date])
+        let deliveryDate = order.values(of: .slotDeliveryDate, known: primary[.deliveryDate])
+        if let found = Self.date(slotDate, in: zone, notes: &notes) {
             date = found
             dateSource = .slot
-        } else if let found = Self.date(salesforce[.deliverySlotStart], in: zone, notes: &notes) {
+        } else if let found = Self.date(salesforceStart, in: zone, notes: &notes) {
             date = found
             dateSource = .salesforce
-        } else if let found = Self.date(primary[.deliveryDate], in: zone, notes: &notes) {
+        } else if let found = Self.date(deliveryDate, in: zone, notes: &notes) {
             date = found
             dateSource = .drone
-        } else if let found = Self.date(order[.orderDate], in: zone, notes: &notes) {
+        } else if let found = Self.date(order.values(of: .orderDate, known: order[.orderDate]), in: zone, notes: &notes)
+        {
             date = found
             dateSource = .order
         }
@@ -52,12 +59,15 @@ struct Delivery {
 
     /// The event's own slot and date, for the ids of ORDER_IDS_LISTED (docs/rules.md §5.3 row 9): from an order's
     /// sources at the top level of the event, and from the payload's own names.
-    init(of event: EventMembers, in zone: TimeZoneTable, notes: inout ExtractionNotes) {
-        let order = OrderMembers(event.object)
+    ///
+    /// - Parameter listed: for the mapped members of the event as an order.
+    init(of event: EventMembers, listed: MappedMembers?, in zone: TimeZoneTable, notes: inout ExtractionNotes) {
+        let order = OrderMembers(event.object, listed)
         let shipping = ShippingMembers(order[.shippingInfo])
-        self.init(of: order, shipping: shipping, slot: event[.slot] ?? shipping[.slot], in: zone, notes: &notes)
-        slot = slot ?? TimeSlot(start: event[.startTime], end: event[.endTime], in: zone)
-        date = date ?? Self.date(event[.deliveryDate], in: zone, notes: &notes)
+        let slotObject = event.values(of: .slot).container(where: \.isObject) ?? event[.slot] ?? shipping[.slot]
+        self.init(of: order, shipping: shipping, slot: slotObject, in: zone, notes: &notes)
+        slot = slot ?? TimeSlot(start: event.values(of: .startTime), end: event.values(of: .endTime), in: zone)
+        date = date ?? Self.date(event.values(of: .deliveryDate), in: zone, notes: &notes)
         slotSource = slot == nil ? .fallback : .event
         dateSource = date == nil ? .fallback : .event
     }
@@ -82,15 +92,14 @@ struct Delivery {
         }
     }
 
-    private static func date(_ value: JSONValue?, in zone: TimeZoneTable, notes: inout ExtractionNotes) -> CivilDate? {
-        guard let value else { return nil }
-        if let moment = Moment(value) {
-            return moment.date(in: zone)
+    /// The first date among the values.
+    private static func date(_ values: MemberValues, in zone: TimeZoneTable, notes: inout ExtractionNotes) -> CivilDate?
+    {
+        values.firstValid { value in
+            if let moment = Moment(value) { return moment.date(in: zone) }
+            if let text = value.string, isAmbiguous(text.bytes.trimmed) { notes.ambiguousDates += 1 }
+            return nil
         }
-        if let text = value.string, isAmbiguous(text.bytes.trimmed) {
-            notes.ambiguousDates += 1
-        }
-        return nil
     }
 
     /// Whether it begins like `07/07/2025` or `7.7.25`, where day and month cannot be told apart.

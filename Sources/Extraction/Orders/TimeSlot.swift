@@ -20,20 +20,34 @@ struct TimeSlot: Equatable {
     /// A slot from one source: nil without a valid bound; a missing bound is 00:00 or 23:59. Bounds of two sources are
     /// never mixed (docs/rules.md §5.2, "Partial slots").
     init?(start: Moment?, end: Moment?, in zone: TimeZoneTable) {
-        let first = start?.start(in: zone)
-        let last = end?.end(in: zone)
+        self.init(from: start?.start(in: zone), to: end?.end(in: zone))
+    }
+
+    private init?(from first: ClockTime?, to last: ClockTime?) {
         guard first != nil || last != nil else { return nil }
         self.start = first ?? .midnight
         self.end = last ?? .lastMinute
         hasStart = first != nil
     }
 
-    init?(start: JSONValue?, end: JSONValue?, in zone: TimeZoneTable) {
+    private init?(start: JSONValue?, end: JSONValue?, in zone: TimeZoneTable) {
         self.init(start: start.flatMap(Moment.init), end: end.flatMap(Moment.init), in: zone)
     }
 
+    /// Each bound is the first time among its values.
+    init?(start: MemberValues, end: MemberValues, in zone: TimeZoneTable) {
+        self.init(
+            from: start.firstValid { Moment($0)?.start(in: zone) }, to: end.firstValid { Moment($0)?.end(in: zone) })
+    }
+
+    /// The first value that is a slot in the Drone API's form.
+    init?(timeSlots values: MemberValues, in zone: TimeZoneTable) {
+        guard let slot = values.firstValid({ TimeSlot(timeSlot: $0, in: zone) }) else { return nil }
+        self = slot
+    }
+
     /// The Drone API's `time_slot`: a text, an object or an array.
-    init?(timeSlot value: JSONValue, in zone: TimeZoneTable) {
+    private init?(timeSlot value: JSONValue, in zone: TimeZoneTable) {
         if let text = value.string {
             self.init(text: text.bytes.trimmed, in: zone)
         } else if value.isObject {

@@ -51,7 +51,7 @@ package struct RequestExtractor: ~Copyable {
             attributes = RecordHeaders(batch.headers[headers])
             if attributes.lacksValidTraceparent { oddities.ignoredTraceparents += 1 }
         }
-        let members = try envelopes.body(of: value, as: RequestMembers.self, attributes: &attributes, texts: &arena)
+        let members = try envelopes.body(of: value, attributes: &attributes, texts: &arena) { RequestMembers($0) }
         try members.refuseUnknownMembers()
         let requestedAt = try members.time(.requestedAt)
         let expiresAt = try members.time(.expiresAt)

@@ -22,7 +22,7 @@ extension RequestExtractor {
         var attributes = RecordHeaders(batch.headers[batch.records[record].headers])
         guard
             let members = try? envelopes.body(
-                of: value, as: RequestMembers.self, attributes: &attributes, texts: &arena)
+                of: value, attributes: &attributes, texts: &arena, members: { RequestMembers($0) })
         else { return facts }
         let id = arena.text(members.present(.requestID)) ?? attributes.ceID ?? attributes.outboxID
         facts.id = id.map { String(decoding: $0, as: UTF8.self) }

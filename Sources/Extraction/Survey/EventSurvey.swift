@@ -26,7 +26,7 @@ package struct EventSurvey: ~Copyable {
         guard let value else { return }
         texts.truncate()
         var attributes = RecordHeaders(headers)
-        let body = try? envelopes.body(of: value, as: EventMembers.self, attributes: &attributes, texts: &texts)
+        let body = try? envelopes.body(of: value, attributes: &attributes, texts: &texts, members: { EventMembers($0) })
         guard let body, let object = body.object else { return }
         found.events += 1
         if body.isEvent { found.eventsWithOrder += 1 }

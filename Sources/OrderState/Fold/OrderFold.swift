@@ -26,6 +26,6 @@ package enum OrderFold {
             "horizon=\(orders.horizon.wholeMilliseconds)",
             "terminal-retention=\(orders.terminalRetention.wholeMilliseconds)",
             "max-bytes=\(orders.maxBytes)",
-        ] + rules.audiences.description + rules.types.description
+        ] + rules.audiences.description + rules.members.description + rules.types.description
     }
 }

@@ -90,7 +90,7 @@ public struct ConfigurationLoader: Sendable {
             draft.configuration.rules = try ExtractionRules(
                 timeZone: draft.timeZone, placeTimeZones: draft.placeTimeZones,
                 onMissingOrderID: draft.onMissingOrderID, infersStatusChanges: draft.infersStatusChanges,
-                audiences: audiences)
+                audiences: audiences, members: draft.members)
             return problems
         } catch {
             let zone = error.timeZone.map {

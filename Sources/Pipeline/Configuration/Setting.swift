@@ -41,6 +41,7 @@ struct ConfigurationDraft: Sendable {
     var audiences = [AudienceTemplate.place]
     /// Of the types that have their own.
     var ownAudiences: [EventType: [AudienceTemplate]] = [:]
+    var members = MemberMapping.none
     var types = EventTypes.none
     var isScheduled = true
     /// How timers are sent, where ``isScheduled``.

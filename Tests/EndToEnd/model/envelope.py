@@ -7,8 +7,9 @@ import re
 from types import MappingProxyType
 from typing import Any, NamedTuple, Optional
 
+from model.names import container, is_event, options
 from model.records import DeadLetter, Record
-from model.values import child, is_utf8, parse_event_time, text
+from model.values import child, first_text, is_utf8, parse_event_time
 
 MAX_VALUE_BYTES = 1 << 20
 MAX_DEPTH = 64
@@ -124,21 +125,19 @@ class Event(NamedTuple):
         return None if self.tag == "kafka" else (self.tag, *self.source, self.event_type)
 
 
-def open_envelope(record, types):
-    """The event of a record, whatever envelope it came in. `types` are those that the settings declare."""
+def open_envelope(record, settings):
+    """The event of a record, whatever envelope it came in."""
     attributes, headers, body = _unwrapped(record)
-    is_event = any(name in body for name in ("order", "orders", "order_ids"))
-    name = body.get("event_type") or attributes.get("type") or headers.get("eventtype")
-    event_type = event_type_of(name, types)
+    order = container(body, "order", dict, settings) if is_event(body, settings) else body
+    name = first_text(*options(body, "event_type", settings)) or attributes.get("type") or headers.get("eventtype")
+    event_type = event_type_of(name, settings.types)
     if event_type is None and name:
         raise DeadLetter("unknown_type")
-    tag, source = _identity(record, attributes, headers, body)
+    tag, source = _identity(record, attributes, headers, body, settings)
     time = parse_event_time(attributes.get("time"))
-    if time is None:
-        time = parse_event_time(body.get("occurred_at"))
-    if time is None:
-        time = max(record.timestamp, 0)
-    return Event(record, body, body.get("order") if is_event else body, event_type, tag, source, time)
+    times = [time, *map(parse_event_time, options(body, "occurred_at", settings))]
+    time = next((each for each in times if each is not None), max(record.timestamp, 0))
+    return Event(record, body, order, event_type, tag, source, time)
 
 
 def _unwrapped(record):
@@ -167,13 +166,13 @@ def _unwrapped(record):
     return attributes, headers, body
 
 
-def _identity(record, attributes, headers, body):
+def _identity(record, attributes, headers, body, settings):
     """The tag and the source of the message id."""
     if attributes.get("source") is not None and attributes.get("id") is not None:
         return "ce", (attributes["source"], attributes["id"])
     if "id" in headers:
         return "outbox", (headers["id"],)
-    if (event_id := text(body.get("event_id"))) is not None:
+    if (event_id := first_text(*options(body, "event_id", settings))) is not None:
         return "event", (event_id,)
     return "kafka", (record.topic, str(record.partition), str(record.offset))
 

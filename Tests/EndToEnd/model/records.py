@@ -135,6 +135,8 @@ class Settings:
     infer_status_changes: bool = False
     # The templates of audiences by event type; None: of all that have none of their own. Empty: the default.
     audiences: dict = field(default_factory=dict)
+    # By key of `events.members`, the paths beside the known one.
+    members: dict = field(default_factory=dict)
     # Event types beside document 1's, as `events.types` declares them.
     types: dict = field(default_factory=dict)
     # The templates of `display.templates`; without them order pushes are data only.

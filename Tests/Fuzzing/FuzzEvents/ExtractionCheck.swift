@@ -13,8 +13,10 @@ struct ExtractionCheck: ~Copyable {
     /// - Parameters:
     ///   - audiences: the templates of audiences.
     ///   - types: the event types of the settings.
+    ///   - members: a mapping of names.
     init(
-        onMissingOrderID: ExtractionRules.MissingOrderID, audiences: String = "place/{place_id}", types: String = "{}"
+        onMissingOrderID: ExtractionRules.MissingOrderID, audiences: String = "place/{place_id}", types: String = "{}",
+        members: String = "{}"
     ) {
         needsPlace = audiences == "place/{place_id}"
         extractor = must {
@@ -23,7 +25,8 @@ struct ExtractionCheck: ~Copyable {
                     timeZone: "America/New_York", placeTimeZones: ["p1": "Asia/Kolkata"],
                     onMissingOrderID: onMissingOrderID,
                     audiences: AudienceTemplates(
-                        AudienceTemplate.list(audiences), types: EventTypes(json: Array(types.utf8)))))
+                        AudienceTemplate.list(audiences), types: EventTypes(json: Array(types.utf8))),
+                    members: MemberMapping(json: Array(members.utf8))))
         }
     }
 

@@ -62,7 +62,8 @@ struct SettingTests {
                 "", ",", "10s,", "10s,,1m", ",10s", "10", "10s 1m", "1m,10s", "10s,10s", "999ms", "61m",
                 "1s,2s,3s,4s,5s,6s,7s",
             ]),
-        "app-types": .files, "events.types": .files, "display.templates": .files, "delivery.credentials": .files,
+        "app-types": .files, "events.members": .files, "events.types": .files, "display.templates": .files,
+        "delivery.credentials": .files,
     ]
 
     private static func values(of setting: Setting) throws -> Values {

@@ -141,6 +141,30 @@ struct DiffTests {
         #expect(less.missing == 0 && less.equal == 3 && less.extra == 4, "\(less)")
     }
 
+    @Test("with another mapping of names it says what would differ; with the one that sent them it is empty")
+    func members() throws {
+        func lived(_ mapping: String) throws -> ToyPipeline {
+            var toy = try ToyPipeline { configuration in
+                configuration.rules = try ExtractionRules(
+                    timeZone: "Europe/Berlin", members: MemberMapping(json: Array(mapping.utf8)))
+            }
+            try toy.subscribe("staff", to: "p1")
+            for number in 0..<3 {
+                toy.append(.order("o\(number)", place: "p1", orderMembers: #""shown":"n\#(number)""#), to: 0)
+            }
+            toy.append(.order("placeless", place: "", orderMembers: #""store":"p1""#), to: 0)
+            try toy.transact([100, 0, 0])
+            return toy
+        }
+        let usual = try lived("{}")
+        let mapped = try lived(#"{"order.place_id":["store"],"order.parent_order_id":["shown"]}"#)
+        #expect(usual.pushes.count == 3 && mapped.pushes.count == 4)
+        #expect(try compare(mapped, with: mapped.pushes).isZero)
+        let more = try compare(usual, with: usual.pushes, configuration: mapped.configuration)
+        #expect(more.missing == 1 && more.unequal == 3 && more.equal == 0, "\(more)")
+        #expect(more.fields.fields.contains { $0.name.contains("parent_order_id") }, "\(more.fields)")
+    }
+
     @Test("§5.7: after a change of events.types it says which pushes are missing or extra, and which fields differ")
     func eventTypes() throws {
         func lived(_ types: String) throws -> ToyPipeline {
