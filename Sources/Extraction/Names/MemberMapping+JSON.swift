@@ -8,7 +8,7 @@ extension MemberMapping {
         self = try Form.read(json) { value, file in
             file.object(value, as: "it") { form in
                 var body = MappedPaths(of: EventMember.self, known: Set(EventMember.allCases.map(\.rawValue)))
-                var order = MappedPaths(of: OrderField.self, known: OrderField.knownPaths)
+                var order = MappedPaths(of: OrderValue.self, known: OrderValue.knownPaths)
                 var seen: Set<String> = []
                 for (key, _) in form.members {
                     if !seen.insert(key).inserted {
@@ -16,7 +16,7 @@ extension MemberMapping {
                     } else if let member = EventMember(rawValue: key) {
                         body.add(form.texts(key), to: member, key, &form)
                     } else if key.hasPrefix(Self.prefix),
-                        let field = OrderField(rawValue: String(key.dropFirst(Self.prefix.count)))
+                        let field = OrderValue(rawValue: String(key.dropFirst(Self.prefix.count)))
                     {
                         order.add(form.texts(key), to: field, key, &form)
                     } else {

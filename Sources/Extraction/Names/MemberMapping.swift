@@ -14,14 +14,14 @@ public struct MemberMapping: Sendable {
     package let description: [String]
 
     /// The paths of each member, in the order in which they are tried; at most ``maxCount`` in all.
-    init(body: [EventMember: [MemberPath]], order: [OrderField: [MemberPath]]) {
+    init(body: [EventMember: [MemberPath]], order: [OrderValue: [MemberPath]]) {
         self.body = MappedNames(body)
         self.order = MappedNames(order)
         description =
             EventMember.allCases.flatMap { member in
                 (body[member] ?? []).map { "member=\(member.rawValue):\($0.text)" }
             }
-            + OrderField.allCases.flatMap { field in
+            + OrderValue.allCases.flatMap { field in
                 (order[field] ?? []).map { "member=\(Self.prefix)\(field.rawValue):\($0.text)" }
             }
     }
@@ -31,5 +31,5 @@ public struct MemberMapping: Sendable {
 
     /// Every key that a file may have.
     package static let keys =
-        EventMember.allCases.map(\.rawValue) + OrderField.allCases.map { prefix + $0.rawValue }
+        EventMember.allCases.map(\.rawValue) + OrderValue.allCases.map { prefix + $0.rawValue }
 }

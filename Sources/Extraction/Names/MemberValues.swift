@@ -61,7 +61,7 @@ extension Members where Name == EventMember {
 
 extension Members where Name == OrderMember {
     /// - Parameter known: the value of the known path.
-    func values(of field: OrderField, known: JSONValue?) -> MemberValues {
+    func values(of field: OrderValue, known: JSONValue?) -> MemberValues {
         MemberValues(of: field, known: known, in: object, mapped)
     }
 }

@@ -4,7 +4,7 @@ extension Setting {
     /// Every setting but librdkafka's own, in the order of the documentation. This table drives parsing, `check-config`
     /// and docs/settings.md.
     public static let all: [Setting] =
-        identity + topics + state + rules + events + audiences + [types] + orders + requests + broadcasts + rendering + fanOut
+        identity + topics + state + rules + events + audiences + orders + requests + broadcasts + rendering + fanOut
         + transactions
         + delivery
         + monitoring

@@ -18,17 +18,6 @@ extension Setting {
             ) { $1.ownAudiences[type] = $0 }
         }
 
-    /// The event types beside document 1's (docs/rules.md §5.7). Before the texts of pushes, which may be for them.
-    static let types = Setting.file(
-        "events.types",
-        allowed:
-            "@FILE with JSON such as {\"order_delayed\":{\"names\":[\"ORDER_DELAYED\"],\"state\":\"kept\",\"members\":[\"delay_minutes\"]}}",
-        "Event types of your own: the names under which they come, whether they need an order and change its state, the "
-            + "members that the payload copies, and whom they notify: [the rules](rules.md#57-event-types-of-your-own)."
-    ) { file, draft throws(InvalidForm) in
-        draft.types = if let file { try EventTypes(json: file.bytes) } else { .none }
-    }
-
     private static func templates(
         _ key: String, default value: Default, _ summary: String,
         _ take: @escaping @Sendable ([AudienceTemplate], inout ConfigurationDraft) -> Void

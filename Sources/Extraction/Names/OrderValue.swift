@@ -1,5 +1,5 @@
 /// The values that are read in an order's object, by their known paths (docs/rules.md §5.3).
-package enum OrderField: String, CaseIterable, Sendable {
+package enum OrderValue: String, CaseIterable, Sendable {
     case id, status, type
     case orderNumber = "order_number"
     case referenceID = "reference_id"
