@@ -113,6 +113,22 @@ def measure(harness, options, words):
     process.stop(60)
 
 
+def run_in_memory(options, measure):
+    """The exit code of a measurement of processes that may use `options.memory` MiB."""
+    harness, passed = Harness(seed_of_run(), os.environ), False
+    try:
+        with memory_limit(options.memory << 20) as words:
+            try:
+                measure(harness, options, words)
+                passed = True
+            finally:
+                harness.close(passed)
+    except Failure as failure:
+        print(f"FAILED: {failure}", flush=True)
+        return 1
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(prog="Scripts/bench --hostile-orders", description=__doc__.split("\n\n")[0])
     parser.add_argument("--orders", type=int, default=636_000)
@@ -121,17 +137,7 @@ def main():
     parser.add_argument("--text", type=int, default=3_600, help="bytes of an order's number")
     parser.add_argument("--memory", type=int, default=2_048, help="MiB that the process may use")
     options = parser.parse_args()
-    harness = Harness(seed_of_run(), os.environ)
-    try:
-        with memory_limit(options.memory << 20) as words:
-            try:
-                measure(harness, options, words)
-            finally:
-                harness.close()
-    except Failure as failure:
-        print(f"FAILED: {failure}", flush=True)
-        return 1
-    return 0
+    return run_in_memory(options, measure)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,15 @@ public final class NotificationPipeline: Sendable {
             [weak self] in
             [.init(value: .gauge(self?.readiness.isReady == true ? 1 : 0))]
         }
+        metrics.observe(
+            "carillon_held_partitions",
+            help: "1 for a partition that is not read, since three processes have ended there for lack of memory."
+        ) { [weak self] in
+            (self?.context.withLock { $0?.holds.held } ?? [:]).keys.sorted().map {
+                .init(
+                    labels: [.init("topic", $0.topic), .init("partition", "\($0.partition)")], value: .gauge(1))
+            }
+        }
     }
 
     /// Whether the pipeline is processing its partitions, and if not, what it waits for. Any thread, at any time; takes a
@@ -83,6 +92,8 @@ public final class NotificationPipeline: Sendable {
         defer { context.board.ended() }
         do {
             let folder = try StateFolder(path: configuration.stateDirectory)
+            context.holds.open(in: folder.path)
+            defer { context.holds.close() }
             var probe = BrokerProbe(context: context, logger: logger)
             if let resolver {
                 context.gate.pass(.max)
@@ -103,7 +114,8 @@ public final class NotificationPipeline: Sendable {
                 // Taken before the topic is queried: a table that is read from its beginning is as old as that query.
                 let now = context.clock.now()
                 let topic = try probe.subscriptionTopic()
-                let table = try open(folder.table, as: topic, now: now, probe)
+                let table = try open(
+                    folder.table, as: topic, now: now, forgivesUnclean: context.holds.explainsEnd, probe)
                 try supervise(context, folder.lock, recipients: .table(table), table: (table, topic))
                 try table.close()
             }
@@ -128,10 +140,12 @@ public final class NotificationPipeline: Sendable {
     }
 
     private func open(
-        _ directory: String, as topic: SubscriptionTopic, now: WallTime, _ probe: borrowing BrokerProbe
+        _ directory: String, as topic: SubscriptionTopic, now: WallTime, forgivesUnclean: Bool,
+        _ probe: borrowing BrokerProbe
     ) throws -> SubscriptionTable {
         do {
-            var (table, opening) = try SubscriptionTable.open(directory: directory, topic: topic, now: now)
+            var (table, opening) = try SubscriptionTable.open(
+                directory: directory, topic: topic, now: now, forgivesUnclean: forgivesUnclean)
             if let difference = try probe.difference(of: table.position, in: topic) {
                 try table.restart(at: topic.startOffsets, time: now)
                 opening = .rebuilt(reason: difference)

@@ -10,8 +10,11 @@ extension DiskStore {
     /// - Parameters:
     ///   - largestSize: bytes of address space; the store cannot grow beyond it.
     ///   - boot: the running system's boot id; nil: a store that was not closed is wiped.
+    ///   - forgivesUnclean: whether something else than damage explains unclean ends, or nothing may be wiped for them: any
+    ///     number in a row is then accepted.
     package static func open(
-        _ path: String, largestSize: Int = defaultLargestSize, boot: String? = UseMarker.currentBoot()
+        _ path: String, largestSize: Int = defaultLargestSize, boot: String? = UseMarker.currentBoot(),
+        forgivesUnclean: Bool = false
     ) throws(StoreError) -> (store: DiskStore, opening: StoreOpening) {
         let folder = try StoreFolder(path)
         let marker = UseMarker(folder: path, boot: boot)
@@ -23,7 +26,7 @@ extension DiskStore {
         var opening = StoreOpening.created
         if folder.dataLength > 0 {
             do throws(StoreError) {
-                switch marker.read() {
+                switch marker.read(mostUnclean: forgivesUnclean ? .max : UseMarker.mostUnclean) {
                 case .closed: return (try open(starts: 0), .clean)
                 case .unclosed(let starts): return (try open(starts: starts), .unclosed)
                 case .untrusted(let reason): opening = .wiped(reason: reason)

@@ -26,7 +26,8 @@ struct UseMarker {
 
     private var path: String { folder + "/" + Self.fileName }
 
-    func read() -> State {
+    /// - Parameter mostUnclean: the last of so many unclean starts in a row fills the store again.
+    func read(mostUnclean: Int = Self.mostUnclean) -> State {
         guard let text = smallFile(path) else { return .closed }
         let words = text.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count == 2, let starts = Int(words[0]), starts >= 0 else {
@@ -35,8 +36,8 @@ struct UseMarker {
         guard let boot, boot == words[1] else {
             return .untrusted(reason: "it was not closed, and the machine has been restarted since, or is another one")
         }
-        guard starts < Self.mostUnclean - 1 else {
-            return .untrusted(reason: "it was not closed \(Self.mostUnclean) times in a row")
+        guard starts < mostUnclean - 1 else {
+            return .untrusted(reason: "it was not closed \(mostUnclean) times in a row")
         }
         return .unclosed(starts: starts + 1)
     }

@@ -75,9 +75,10 @@ extension Consumer {
     /// forwarding ends when librdkafka stops reading a partition, and its records would then arrive on the control
     /// queue.
     public mutating func assign(_ positions: [TopicPartition: Offset]) throws(KafkaError) {
+        owed.removeAll()
         let list = PartitionList(capacity: positions.count)
         for (partition, offset) in positions.sorted(by: { $0.key < $1.key }) {
-            list.add(partition, offset: offset.value)
+            list.add(partition, offset: start(of: partition, at: offset.value))
             guard let queue = rd_kafka_queue_get_partition(handle.pointer, partition.topic, partition.partition) else {
                 throw handle.error(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, operation: "assign", partition: partition)
             }
@@ -95,6 +96,7 @@ extension Consumer {
     public mutating func unassign() throws(KafkaError) {
         queues.forgetBrokers()
         assignment = []
+        owed.removeAll()
         let code = rd_kafka_assign(handle.pointer, nil)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "unassign") }
     }
@@ -103,7 +105,8 @@ extension Consumer {
     /// records that were already fetched.
     public mutating func seek(to positions: [TopicPartition: Offset], timeout: Duration) throws(KafkaError) {
         let list = PartitionList(capacity: positions.count)
-        for (partition, offset) in positions { list.add(partition, offset: offset.value) }
+        owed.removeAll { positions[$0.partition] != nil }
+        for (partition, offset) in positions { list.add(partition, offset: start(of: partition, at: offset.value)) }
         if let error = rd_kafka_seek_partitions(handle.pointer, list.pointer, timeout.milliseconds) {
             throw handle.error(consuming: error, operation: "seek")
         }

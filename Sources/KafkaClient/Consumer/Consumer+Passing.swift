@@ -16,17 +16,44 @@ extension Consumer {
             message.pointee.offset >= 0
         else { return nil }
         let first = message.pointee.offset
+        onPassing?(RecordPosition(partition, first))
         let last = try lastOffset(ofBatchAt: first, in: partition)
         try seek(to: [partition: Offset(last + 1)], timeout: Self.longestSearch)
         let batch = UnreadableBatch(
             partition: partition, offsets: first...last,
             reason: rd_kafka_message_errstr(message).map { String(cString: $0) } ?? "")
+        onPassing?(nil)
+        tell(of: batch)
+        return batch
+    }
+
+    private func tell(of batch: UnreadableBatch) {
         handle.callbacks.sink(
             ClientLog(
                 level: .error, facility: UnreadableBatch.facility,
                 client: String(cString: rd_kafka_name(handle.pointer)),
-                message: "\(partition): offsets \(first) to \(last) cannot be read and are passed: \(batch.reason)"))
-        return batch
+                message:
+                    "\(batch.partition): offsets \(batch.offsets.lowerBound) to \(batch.offsets.upperBound) cannot be "
+                    + "read and are passed: \(batch.reason)"))
+    }
+
+    /// Where to read a partition that is to be read from an offset: behind a batch of ``passes`` that begins there, in whose
+    /// place a record is owed.
+    mutating func start(of partition: TopicPartition, at offset: Int64) -> Int64 {
+        guard let range = passes[partition]?.last(where: { $0.lowerBound == offset }) else { return offset }
+        owed.append(
+            UnreadableBatch(
+                partition: partition, offsets: range, reason: "it took all memory, and somebody decided to pass it"))
+        return range.upperBound + 1
+    }
+
+    /// Gives the records that are owed to a data queue.
+    mutating func fillOwed(_ batch: inout RecordBatch, from number: Int) {
+        for each in owed where queues.number(of: each.partition.topic) == number {
+            tell(of: each)
+            batch.append(each)
+        }
+        owed.removeAll { queues.number(of: $0.partition.topic) == number }
     }
 
     /// Finds the last offset of a batch that cannot be decompressed: librdkafka says the first one alone.

@@ -25,6 +25,7 @@ extension Consumer {
         _ batch: inout RecordBatch, from number: Int = 0, limit: Int, maxBytes: Int = .max, timeout: Duration
     ) {
         batch.keep(handle)
+        if !owed.isEmpty { return fillOwed(&batch, from: number) }
         let queue = queues.data[number]
         queue.wakeUpIfLow()
         var wait = timeout.milliseconds
@@ -65,16 +66,18 @@ extension Consumer {
     }
 
     /// The number of records in the data queues.
-    package var waitingRecords: Int { queues.data.reduce(0) { $0 + $1.count } }
+    package var waitingRecords: Int { owed.count + queues.data.reduce(0) { $0 + $1.count } }
 
     /// The number of records in a data queue.
-    package func waitingRecords(in queue: Int) -> Int { queues.data[queue].count }
+    package func waitingRecords(in queue: Int) -> Int {
+        queues.data[queue].count + owed.count { queues.number(of: $0.partition.topic) == queue }
+    }
 
     /// Waits until one of several data queues has something, for at most `timeout`; returns at once with a single one.
     ///
     /// - Parameter numbers: the queues whose records are wanted now; nil: all.
     package func waitForRecords(in numbers: [Int]? = nil, timeout: Duration) {
-        queues.wait(for: numbers, timeout: timeout)
+        if owed.isEmpty { queues.wait(for: numbers, timeout: timeout) }
     }
 
     /// Like ``fill(_:limit:maxBytes:timeout:)``, but copies the records: not for the hot path.

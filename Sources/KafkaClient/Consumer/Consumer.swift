@@ -15,6 +15,13 @@ public struct Consumer: ~Copyable {
     public let group: String
     /// The partitions assigned now.
     public internal(set) var assignment: [TopicPartition] = []
+    /// Batches that are never read: where a partition is assigned or sought to the first offset of one, a record in its place
+    /// comes next, and then what is behind it.
+    package var passes: [TopicPartition: [ClosedRange<Int64>]] = [:]
+    /// Those whose records ``fill(_:from:limit:maxBytes:timeout:)`` gives next.
+    var owed: [UnreadableBatch] = []
+    /// Hears of a batch that cannot be read while its end is searched, and then of nil. On the owner's thread.
+    package var onPassing: (@Sendable (RecordPosition?) -> Void)?
 
     /// Creates a member of a group.
     ///

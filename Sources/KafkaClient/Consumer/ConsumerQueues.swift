@@ -40,7 +40,9 @@ struct ConsumerQueues: ~Copyable {
     }
 
     /// The queue that a topic's records come to.
-    func queue(of topic: String) -> DataQueue { data[topics.firstIndex(of: topic) ?? 0] }
+    func queue(of topic: String) -> DataQueue { data[number(of: topic)] }
+
+    func number(of topic: String) -> Int { topics.firstIndex(of: topic) ?? 0 }
 
     func forgetBrokers() {
         for queue in data { queue.forgetBrokers() }

@@ -127,13 +127,18 @@ extension RecordBatch {
 
     /// Takes ownership of the message that reports an unreadable batch, and puts a record in that batch's place.
     mutating func append(_ batch: UnreadableBatch, in message: UnsafeMutablePointer<rd_kafka_message_t>) {
-        unreadable.append(batch)
         messages.append(message)
+        append(batch)
+    }
+
+    /// Puts a record in the place of a batch that is not read.
+    mutating func append(_ batch: UnreadableBatch) {
+        unreadable.append(batch)
         let headersEnd = Int32(truncatingIfNeeded: headers.count)
         entries.append(
             Entry(
                 key: nil, value: nil, offset: batch.offsets.upperBound, timestamp: -1, keyCount: 0, valueCount: 0,
-                partition: batch.partition.partition, topic: topics.index(of: message.pointee.rkt),
+                partition: batch.partition.partition, topic: topics.index(of: batch.partition.topic),
                 headersStart: headersEnd, headersEnd: headersEnd))
     }
 

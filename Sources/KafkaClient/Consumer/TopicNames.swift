@@ -20,6 +20,14 @@ struct TopicNames {
         return index
     }
 
+    /// The index of a topic without a record.
+    mutating func index(of name: String) -> Int32 {
+        if let index = names.firstIndex(of: name) { return Int32(index) }
+        names.append(name)
+        handles.append(nil)
+        return Int32(names.count - 1)
+    }
+
     mutating func forgetHandles() {
         last = (nil, 0)
         for index in handles.indices { handles[index] = nil }

@@ -47,6 +47,9 @@ public enum ClientSettings {
         "socket.nagle.disable": "true",
     ]
 
+    /// A consumer's, so that a response holds no more than one batch, and the next one is fetched when it has been read.
+    package static let oneBatchAtATime: Settings = ["fetch.message.max.bytes": "1", "queued.min.messages": "1"]
+
     /// The defaults of a producer.
     public static let producerDefaults: Settings = [
         "batch.num.messages": "10000",

@@ -44,7 +44,8 @@ extension TableFollower {
     /// Continues at the same position with a new client. The records of the old one keep it alive: they are released first.
     mutating func replaceConsumer() throws {
         records.removeAll()
-        consumer = try Self.makeConsumer(topic.name, at: position.offsets, context, logger)
+        read = Self.readable(topic, at: position.offsets, context, logger)
+        consumer = try Self.makeConsumer(read, of: topic.name, context, logger)
     }
 
     mutating func serveControl(timeout: Duration) throws {

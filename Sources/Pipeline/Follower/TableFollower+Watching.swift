@@ -13,7 +13,7 @@ extension TableFollower {
         guard watch.isCheckDue() else { return }
         let offsets = position.offsets
         let isStuck = watch.isStuck(
-            ends: Dictionary(uniqueKeysWithValues: zip(partitions, ends)),
+            ends: Dictionary(uniqueKeysWithValues: zip(partitions, ends)).filter { read.starts[$0.key] != nil },
             reached: { offsets[Int($0.partition)] })
         context.board.consumerIsHopeless(watch.isHopeless, of: Self.name)
         guard isStuck else { return }

@@ -32,6 +32,11 @@ struct TableFollower: ~Copyable {
     private var publishedLag: Int64?
     private var wasLagging = false
     var storedAt = ContinuousClock.now
+    private var growth = MemoryGrowth()
+    /// The state folder has a note of the growth.
+    private var hasNotedGrowth = false
+    /// See ``PartitionHolds``.
+    var read: FollowedPartitions
 
     static let batchLimit = 5_000
 
@@ -45,7 +50,9 @@ struct TableFollower: ~Copyable {
     ) throws {
         self.waiting = waiting ?? WaitingChanges(in: context.configuration.stateDirectory)
         position = table.position
-        consumer = try Self.makeConsumer(topic.name, at: position.offsets, context, logger)
+        let read = Self.readable(topic, at: table.position.offsets, context, logger)
+        self.read = read
+        consumer = try Self.makeConsumer(read, of: topic.name, context, logger)
         // The clock may have been set back since the time was stored: a time ahead of it counts as now.
         let age = Duration.milliseconds(max(0, context.clock.now() - position.time))
         freshness = TableFreshness(
@@ -60,20 +67,6 @@ struct TableFollower: ~Copyable {
             let partitions = position.unreadable.map { "\(topic.name)/\($0)" }.joined(separator: ", ")
             logger.error("the subscriptions table may lack a change: a batch could not be read in \(partitions)")
         }
-    }
-
-    static func makeConsumer(
-        _ topic: String, at offsets: [Int64], _ context: WorkerContext, _ logger: Logger
-    ) throws -> Consumer {
-        var settings = context.configuration.kafka
-        settings["auto.offset.reset"] = "error"
-        var consumer = try Consumer(assigning: settings, logger: logger.clientSink)
-        var positions: [TopicPartition: Offset] = [:]
-        for (partition, offset) in offsets.enumerated() {
-            positions[TopicPartition(topic: topic, partition: Int32(partition))] = Offset(offset)
-        }
-        try consumer.assign(positions)
-        return consumer
     }
 
     var partitions: [TopicPartition] {
@@ -91,6 +84,7 @@ struct TableFollower: ~Copyable {
     mutating func round() throws {
         if freshness.isTooOld() { mustRebuild(topic.isTooOld(freshness.age())) }
         if rebuildReason != nil { return try rebuild() }
+        try considerHolds()
         try askForEnds()
         try follow()
         try updateGate()
@@ -141,7 +135,7 @@ struct TableFollower: ~Copyable {
     private mutating func follow() throws {
         records.removeAll()
         let mayRead = !mustStore
-        if mayRead { consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20)) }
+        if mayRead { fill() }
         notePassed()
         // While the disk takes nothing, there is nothing else to wait for.
         try serveControl(timeout: retriesAt == nil ? .zero : .milliseconds(20))
@@ -161,6 +155,23 @@ struct TableFollower: ~Copyable {
         try watchConsumer()
         noteEnd()
         try storeIfDue(isQuiet: records.count < Self.batchLimit)
+    }
+
+    private mutating func fill() {
+        noteGrowth()
+        growth.waits(at: ProcessMemory.anonymous())
+        consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20))
+        growth.ended(at: ProcessMemory.anonymous(), received: records.byteCount)
+    }
+
+    /// Notes that the process has taken more memory while the follower only waited, before it waits again.
+    private mutating func noteGrowth() {
+        if growth.isEvident {
+            context.holds.grew(.follower, offsetsRead)
+        } else if hasNotedGrowth {
+            context.holds.arrived(.follower)
+        }
+        hasNotedGrowth = growth.isEvident
     }
 
     /// Remembers the partitions in which a change may have been lost, until the table is read from the beginning again.
@@ -204,7 +215,13 @@ struct TableFollower: ~Copyable {
         }
     }
 
-    private var isAtEnd: Bool { ends.map { zip($0, position.offsets).allSatisfy { $0 <= $1 } } ?? false }
+    /// A partition that is held is left as it is.
+    private var isAtEnd: Bool {
+        guard let ends else { return false }
+        return partitions.enumerated().allSatisfy { index, partition in
+            ends[index] <= position.offsets[index] || isHeld(partition)
+        }
+    }
 
     /// A table that has reached the end once is complete; it is stored before any worker may fan out from it.
     private mutating func noteEnd() {
@@ -221,7 +238,7 @@ struct TableFollower: ~Copyable {
             publishedLag = lag
             context.meter.setTableLag(Int(lag))
         }
-        if lag == 0, !waiting.isDirty, position.isWhole {
+        if isAtEnd, waiting.count == 0, !waiting.isDirty, position.isWhole {
             context.gate.setStale(from: freshness.staleFrom)
             context.gate.pass(barrier)
             // Stores the time, so that the table of an idle topic is fresh at the next start.

@@ -105,7 +105,8 @@ struct BrokerProbe: ~Copyable {
         }
         let judgements = try context.untilItWorks(logger) { () throws(KafkaError) in
             try LogCheck.judge(
-                byPartition(position.records), starts: byPartition(topic.startOffsets.map { Offset($0) }),
+                byPartition(position.records).filter { !context.holds.isSuspect($0.key) },
+                starts: byPartition(topic.startOffsets.map { Offset($0) }),
                 ends: byPartition(topic.endOffsets.map { Offset($0) }), settings: context.configuration.kafka,
                 logger: logger.clientSink)
         }

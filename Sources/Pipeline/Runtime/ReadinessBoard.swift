@@ -37,6 +37,8 @@ final class ReadinessBoard: Sendable {
         var unansweredWait: String?
         /// By how many seconds the wall clock is off.
         var clockIsOff: Int64?
+        /// The batches that cannot be read and are not passed yet, by reader.
+        var unreadable: [String: String] = [:]
         /// Whose consumers get nothing, and whose new ones get nothing either.
         var hopeless: Set<String> = []
     }
@@ -80,8 +82,15 @@ final class ReadinessBoard: Sendable {
     /// The wall clock has been set, by so many seconds; nil: it has not.
     func clockIsOff(_ seconds: Int64?) { state.withLock { $0.clockIsOff = seconds } }
 
-    /// - Parameter tableBehind: the reason that the table's gate gives, if it is closed.
-    func readiness(isDraining: Bool, tableBehind: Readiness.Reason?) -> Readiness {
+    /// A reader passes a batch that cannot be read; its place, or nil once it has passed it.
+    func passes(_ place: String?, in reader: String) { state.withLock { $0.unreadable[reader] = place } }
+
+    /// - Parameters:
+    ///   - tableBehind: the reason that the table's gate gives, if it is closed.
+    ///   - holds: the partitions that are held or wait for their turn.
+    func readiness(
+        isDraining: Bool, tableBehind: Readiness.Reason?, holds: [Readiness.Reason] = []
+    ) -> Readiness {
         let state = state.withLock { $0 }
         if state.isEnded { return Readiness(reasons: [.notRunning]) }
         if isDraining { return Readiness(reasons: [.draining]) }
@@ -90,6 +99,7 @@ final class ReadinessBoard: Sendable {
         guard state.isStarted else { return Readiness(reasons: reasons + [.starting]) }
         if let seconds = state.clockIsOff { reasons.append(.clockOff(seconds: seconds)) }
         if let tableBehind { reasons.append(tableBehind) }
+        reasons += holds + state.unreadable.values.sorted().map { .unreadable($0) }
         for workerState in WorkerState.allCases {
             let workers = state.workers.indices.filter { state.workers[$0] == workerState }
             if !workers.isEmpty, let reason = workerState.reason(of: workers) { reasons.append(reason) }

@@ -35,6 +35,8 @@ struct AssignmentMachine: ~Copyable {
     }
 
     private(set) var phase = Phase.unassigned
+    /// What the group has assigned, whether it is read or not.
+    private(set) var groupPartitions: [SourcePartition] = []
     /// What was processed and committed of the partitions. Kept until new ones are located, or all are released.
     var positions = Positions()
     /// The membership that the partitions belong to (docs/kafka.md 7).
@@ -50,14 +52,15 @@ struct AssignmentMachine: ~Copyable {
     /// transaction is committed by them.
     mutating func assigned(_ partitions: [SourcePartition], barrier: Int, now: ContinuousClock.Instant) {
         self.barrier = barrier
+        groupPartitions = partitions.sorted()
         phase =
-            partitions.isEmpty
-            ? .reading : .locating(Search(partitions: partitions.sorted(), isRewind: false, began: now))
+            partitions.isEmpty ? .reading : .locating(Search(partitions: groupPartitions, isRewind: false, began: now))
     }
 
     /// The partitions were revoked or lost.
     mutating func released() {
         phase = .unassigned
+        groupPartitions = []
         positions.revokeAll()
         group = nil
         barrier = 0
@@ -82,8 +85,21 @@ struct AssignmentMachine: ~Copyable {
             case .locating(let search), .starting(let search): search.isRewind
             case .refolding, .reading: true
             }
-        phase = .locating(Search(partitions: positions.owned, isRewind: isRewind, began: now))
+        phase = .locating(Search(partitions: search?.partitions ?? positions.owned, isRewind: isRewind, began: now))
         return .locate
+    }
+
+    /// Other partitions of the group's may be read now. The consumer reads none: all are located again.
+    mutating func mustBegin(now: ContinuousClock.Instant) {
+        guard !groupPartitions.isEmpty else { return }
+        phase = .locating(Search(partitions: groupPartitions, isRewind: false, began: now))
+    }
+
+    /// Only these of the partitions that are located may be read now.
+    mutating func narrow(to partitions: [SourcePartition]) {
+        guard var search else { return }
+        search.partitions = partitions
+        phase = .locating(search)
     }
 
     /// The consumer was unassigned, because it cannot seek in one of its partitions: they are assigned again.

@@ -75,6 +75,7 @@ extension Worker {
     mutating func releaseAssignment() throws {
         noteFolds()
         assignment.released()
+        forgetHolds()
         ticks.removeAll()
         transaction.forgetRefusals()
         health.hungTransactions = HungTransactionWatch()
@@ -124,9 +125,11 @@ extension Worker {
 
     private mutating func startReading(_ search: AssignmentMachine.Search) throws {
         let topics = context.configuration.topics
-        var starts = try startOffsets(of: search.partitions)
+        let partitions = narrow(search)
+        guard !partitions.isEmpty else { return try readNothing() }
+        var starts = try startOffsets(of: partitions)
         let log = try checkRange(&starts)
-        let counts = try partitionCounts(of: search.partitions)
+        let counts = try partitionCounts(of: partitions)
         let checked = try StartRules.check(
             starts, partitionCounts: counts, topics: topics, now: context.clock.now())
         let orders = checked.positions.of(.orders)
@@ -134,7 +137,10 @@ extension Worker {
         boundFolds(orders)
         assignment.group = try consumer.groupMetadata()
         switch try assignment.located(checked.positions, folds: folds.offsets, partitionCounts: counts) {
-        case .assign(let offsets): try consumer.assign(offsets.of(topics))
+        case .assign(let offsets):
+            let offsets = offsets.of(topics)
+            guard mayRead(offsets, log) else { return assignment.mustBegin(now: .now) }
+            try consumer.assign(offsets)
         case .seek(let offsets): try consumer.seek(to: offsets.of(topics), timeout: .seconds(5))
         }
         let whole = try assignment.started(now: .now)

@@ -7,7 +7,7 @@ extension Worker {
         let configuration = context.configuration
         do throws(StoreError) {
             let path = StateFolder.orders(in: configuration.stateDirectory, worker: slot.number)
-            let (store, opening) = try DiskStore.open(path)
+            let (store, opening) = try DiskStore.open(path, forgivesUnclean: context.holds.explainsEnd)
             if case .wiped(let reason) = opening { logger.notice("the state of orders is folded again: \(reason)") }
             let checkpoint = try OrderCheckpoint(
                 store,
@@ -82,7 +82,7 @@ extension Worker {
         of partitions: [TopicPartition: ClosedRange<Int64>], log: LogBounds
     ) throws(KafkaError) -> Set<TopicPartition> {
         var recent: [TopicPartition: RecentFingerprints] = [:]
-        for (id, usable) in partitions {
+        for (id, usable) in partitions where !context.holds.isSuspect(id) {
             guard let mark = folds.checkpoint?.marks[id.partition], usable.contains(mark.offset) else { continue }
             recent[id] = mark.recent
         }

@@ -13,11 +13,15 @@ extension Worker {
             ticks.isUnderWay
             ? .zero
             : transaction.open.map { $0.remaining(of: context.configuration.commitInterval) } ?? .milliseconds(50)
+        noteGrowth()
+        growth.waits(at: ProcessMemory.anonymous())
         let queue = nextQueue(patience: patience)
         intake.source = context.sources[queue]
         consumer.fill(
             &intake.records, from: queue, limit: Self.batchLimit, maxBytes: Self.batchBytes,
             timeout: context.sources.count == 1 ? patience : .zero)
+        growth.ended(at: ProcessMemory.anonymous(), received: intake.records.byteCount)
+        readSinceHolds += intake.records.byteCount
         context.meter.passed(intake.records.unreadable)
         try considerErrors(intake.records.errors)
         try watchConsumer()

@@ -143,16 +143,18 @@ extension Worker {
         }
     }
 
-    private mutating func replaceConsumer(after fatal: KafkaError) throws {
+    mutating func replaceConsumer(after fatal: KafkaError) throws {
         if fatal.kind == .fencedInstanceID, !health.fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
         logger.notice("recreates its consumer after: \(fatal)")
+        // The assignment's turn ends with it.
+        isCareful = context.holds.current != nil
         try discardTransaction()
         try releaseAssignment()
         // The old one first: its records would keep it in the group, which would wait for it until
         // max.poll.interval.ms.
         intake.removeAll()
         consumer.leave(timeout: .seconds(10))
-        consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
+        consumer = try Self.makeConsumer(slot: slot, context: context, isCareful: isCareful, logger: logger)
         health.fencings.noteNewConsumer()
         context.meter.count { $0.recreatedClients += 1 }
     }
@@ -198,13 +200,18 @@ extension Worker {
         }
     }
 
-    static func makeConsumer(slot: Slot, context: WorkerContext, logger: Logger) throws -> Consumer {
+    /// - Parameter isCareful: fetches one batch at a time, so that the position says which one took the memory.
+    static func makeConsumer(slot: Slot, context: WorkerContext, isCareful: Bool, logger: Logger) throws -> Consumer {
         let configuration = context.configuration
         let topics = context.sources.map(configuration.topics.topic)
+        var settings = configuration.consumerSettings(queues: topics.count)
+        if isCareful { settings.merge(ClientSettings.oneBatchAtATime) { $1 } }
         var consumer = try Consumer(
-            settings: configuration.consumerSettings(queues: topics.count), group: configuration.groupID,
+            settings: settings, group: configuration.groupID,
             instance: configuration.staticMembership ? slot.groupInstanceID(group: configuration.groupID) : nil,
             queuesOf: topics.count > 1 ? topics : [], logger: logger.clientSink)
+        consumer.passes = context.holds.passed.ranges
+        consumer.onPassing = { context.board.passes($0.map { "\($0)" }, in: slot.description) }
         try consumer.subscribe(to: topics)
         return consumer
     }

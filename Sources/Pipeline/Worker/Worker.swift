@@ -25,12 +25,20 @@ struct Worker: ~Copyable {
     var ticks = PendingTicks()
     var folds: OrderFolds
     var health = ClientHealth()
+    var growth = MemoryGrowth()
+    /// The state folder has a note of the growth.
+    var hasNotedGrowth = false
+    /// The consumer fetches one batch at a time.
+    var isCareful: Bool
+    /// The bytes that were read since the partitions' turns were considered.
+    var readSinceHolds = 0
 
     init(slot: Slot, context: WorkerContext, recipients: RecipientSource, logger: Logger) throws {
         let configuration = context.configuration
         let core = try PipelineCore(configuration, audienceRule: context.audienceRule, recipients: recipients)
         let output = try Self.makeOutput(slot: slot, context: context, logger: logger)
-        let consumer = try Self.makeConsumer(slot: slot, context: context, logger: logger)
+        let isCareful = context.holds.needsCare(context.sources.map(configuration.topics.topic))
+        let consumer = try Self.makeConsumer(slot: slot, context: context, isCareful: isCareful, logger: logger)
         self.slot = slot
         self.context = context
         self.logger = logger
@@ -39,6 +47,7 @@ struct Worker: ~Copyable {
         intake = Intake(configuration.topics)
         folds = OrderFolds(checkpoint: Self.openCheckpoint(slot: slot, context: context, logger: logger))
         self.core = core
+        self.isCareful = isCareful
     }
 
     /// Works until the pipeline drains or stops.
@@ -53,6 +62,7 @@ struct Worker: ~Copyable {
                 }
                 try serveControl(timeout: .zero)
                 try considerRefusal()
+                try considerHolds()
                 try advanceAssignment()
                 if assignment.canWork(isTableReady: context.gate.isOpen(assignment.barrier)) {
                     try work()

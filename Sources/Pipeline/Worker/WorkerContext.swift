@@ -17,6 +17,7 @@ final class WorkerContext: Sendable {
     private let clusterID = Mutex<String?>(nil)
     let watch: WorkerWatch
     let board: ReadinessBoard
+    let holds = PartitionHolds()
     /// Finish the open transaction, commit and end.
     let isDraining = Atomic<Bool>(false)
     /// End at once: open transactions are left to time out.
@@ -61,8 +62,10 @@ final class WorkerContext: Sendable {
     var readiness: Readiness {
         let isBehind = gate.isLagging() || gate.isAwaited
         return board.readiness(
-            isDraining: mustEnd, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil)
+            isDraining: mustEnd, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil,
+            holds: holds.reasons)
     }
+
     /// Takes an error of the environment, and returns what to log of it now, if anything; see ``Patience/consider(_:now:)``.
     func consider(_ error: KafkaError) throws(PipelineError) -> String? {
         let error = permissions.explained(error)

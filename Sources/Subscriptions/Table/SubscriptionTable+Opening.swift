@@ -8,12 +8,14 @@ extension SubscriptionTable {
     /// to its topic's end, and reports this (docs/code.md §7, docs/kafka.md 18). Throws if a person must decide: the number of partitions
     /// changed, so that keys have moved, or the folder cannot be used. The caller holds the lock that keeps other
     /// processes out, and compares the records of ``position`` with the log.
-    /// - Parameter now: the clock, read before the topic's offsets were queried.
+    /// - Parameters:
+    ///   - now: the clock, read before the topic's offsets were queried.
+    ///   - forgivesUnclean: whether something else than damage explains unclean ends.
     package static func open(
-        directory: String, topic: SubscriptionTopic, now: WallTime
+        directory: String, topic: SubscriptionTopic, now: WallTime, forgivesUnclean: Bool = false
     ) throws(SubscriptionTableError) -> (table: SubscriptionTable, opening: SubscriptionTableOpening) {
         do throws(StoreError) {
-            let (store, opening) = try DiskStore.open(directory)
+            let (store, opening) = try DiskStore.open(directory, forgivesUnclean: forgivesUnclean)
             switch try resume(store, opening, topic, now) {
             case .resumed(let position, let opening):
                 return (table(store, topic, position), opening)

@@ -18,10 +18,11 @@ public struct TableInspection: Equatable, Sendable {
 }
 
 extension SubscriptionTable {
-    /// Opens the table in a folder as a start does, and reads every entry. Nothing else may have the table open.
+    /// Opens the table in a folder, and reads every entry. Nothing else may have the table open. Unlike a start it wipes no
+    /// table for not having been closed several times in a row.
     public static func inspect(directory: String) throws(SubscriptionTableError) -> TableInspection {
         do throws(StoreError) {
-            let (store, opening) = try DiskStore.open(directory)
+            let (store, opening) = try DiskStore.open(directory, forgivesUnclean: true)
             var inspection = TableInspection(devices: 0, topic: "", offsets: [], digest: "")
             switch opening {
             case .wiped(let reason): inspection.wiped = reason

@@ -6,6 +6,7 @@ import json
 import pathlib
 import random
 import re
+import signal
 import sys
 import time
 
@@ -16,6 +17,7 @@ from harness.broadcasting import BroadcastWorld
 from harness.brokers import free_port
 from harness.daemon import Daemon, wait_for_daemons
 from harness.delivering import Sender
+from harness.prometheus import fetch
 from harness.scenario import main, scenario
 from harness.stand_in import StandIn
 from harness.waiting import Failure, expect, now_ms
@@ -291,6 +293,53 @@ def traceparent(harness):
     print(f"{size / 1e6:.1f} MB for {len(pushes):,} pushes", flush=True)
     if size > 10_000_000:
         raise Failure(f"{size:,} bytes for {len(pushes):,} pushes")
+
+
+def page(port, name):
+    """Status and text; nothing where no process answers yet."""
+    try:
+        status, _, text = fetch(f"http://127.0.0.1:{port}/{name}")
+        return status, text
+    except OSError:
+        return 0, ""
+
+
+@scenario("a partition where three processes died of memory is held, the others are sent once, and a command passes the batch")
+def held(harness):
+    """The memory is made up: a debug build dies where it waits at this place."""
+    world = harness.make_world("held", schedule=False).create_topics()
+    events, port = world.topics["events"], free_port()
+    world.cluster.produce(world.topics["subscriptions"], [subscription("held", "made-up")])
+    for partition in range(2):
+        orders = [{"id": f"{partition}-{each}", "order_number": "1", "place_id": "held", "status": "pending"} for each in range(3)]
+        world.cluster.produce(events, [event_about(order, f"e{order['id']}") for order in orders], partition=partition)
+    settings = world.settings("a", http=f"127.0.0.1:{port}")
+    daemon = world.daemon("a", settings, binary=harness.require_debug_build())
+    daemon.variables = {"CARILLON_FAULT_BOMB": f"{events}/0/0"}
+    for _ in range(3):
+        daemon.start().expect_exit(-signal.SIGKILL)
+    daemon.start()
+    place = f"{events}/0/0"
+    wait_for_daemons("it is held", lambda: f"{place} is held" in page(port, "ready")[1], [daemon])
+    wait_for_daemons("the other partition is read", lambda: world.committed.get(1) == 3, [daemon])
+    expect("what is committed", world.committed, {0: 0, 1: 3})
+    daemon.expect_line("is held", f"carillon offsets pass {place}")
+    # The worker has another consumer once every partition has had its turn.
+    series = f'carillon_held_partitions{{topic="{events}",partition="0"}} 1'
+    wait_for_daemons("the metric has it", lambda: series in page(port, "metrics")[1].splitlines(), [daemon], 10)
+    harness.command("offsets", "pass", f"{events}/0/1", settings=settings, expected=1)
+    harness.command("offsets", "pass", place, settings=settings)
+    daemon.stop()
+    daemon.variables = {}
+    daemon.start()
+    world.wait_until_done()
+    wait_for_daemons("it is ready", lambda: page(port, "ready")[0] == 200, [daemon])
+    daemon.stop()
+    sources = sorted(dict(each.headers)["source"].decode() for each in world.cluster.read(world.topics["dispatch"]))
+    expect("the pushes' events", sources, [f"{events}/{each}" for each in ("0/1", "0/2", "1/0", "1/1", "1/2")])
+    letters = [dict(each.headers) for each in world.cluster.read(world.topics["dead-letters"])]
+    expect("the codes", [each["x-error-code"] for each in letters], [b"unreadable_batch"])
+    expect("the offsets", [each["__connect.errors.offset"] for each in letters], [b"0"])
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import KafkaClient
@@ -43,6 +44,38 @@ struct UnreadableBatchTests {
         let read = try consumer.readToEnd(of: partition, Offset(12))
         #expect(read.unreadable.map(\.offsets) == [0...2, 3...7, 8...11])
         #expect(read.records.map(\.offset.value) == [2, 7, 11])
+    }
+
+    @Test("one that somebody decided to pass is passed wherever reading begins at it, by an assignment and by a seek")
+    func decided() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        try Self.write(["one", "two", "three", "four"], to: cluster)
+        var consumer = try Consumer(assigning: .mock(cluster))
+        consumer.passes = [partition: [1...2]]
+        try consumer.assign([partition: Offset(1)])
+        let read = try consumer.readToEnd(of: partition, Offset(4))
+        #expect(read.unreadable.map(\.offsets) == [1...2])
+        #expect(read.records.map(\.offset.value) == [2, 3])
+        #expect(read.records.map { $0.value.text } == [nil, "four"])
+        try consumer.seek(to: [partition: Offset(1)], timeout: .seconds(10))
+        #expect(try consumer.readToEnd(of: partition, Offset(4)).records.map(\.offset.value) == [2, 3])
+        try consumer.seek(to: [partition: Offset(0)], timeout: .seconds(10))
+        let all = try consumer.readToEnd(of: partition, Offset(4))
+        #expect(all.records.map { $0.value.text } == ["one", "two", "three", "four"])
+    }
+
+    @Test("is named while its end is searched")
+    func named() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        try Self.writeBomb(records: 2, to: cluster)
+        var consumer = try Consumer(assigning: Self.settings(cluster))
+        let said = Mutex<[RecordPosition?]>([])
+        consumer.onPassing = { place in said.withLock { $0.append(place) } }
+        try consumer.assign([partition: Offset(0)])
+        _ = try consumer.readToEnd(of: partition, Offset(2))
+        #expect(said.withLock { $0 } == [RecordPosition(partition, 0), nil])
     }
 
     @Test("TopicReader reaches the end behind it")

@@ -38,10 +38,11 @@ struct FollowerTrial: ~Copyable {
 
     /// - Parameters:
     ///   - partitions: of the topic; `expected` is how many it had when the table was opened.
+    ///   - folder: the state folder, with what it remembers of ends for lack of memory.
     ///   - runBytes: what is laid aside at once while the table is filled.
     init(
         partitions: Int = 2, expected: Int? = nil, maxLag: Duration = .seconds(30), runBytes: Int = 32 << 20,
-        watch: ConsumerWatch = ConsumerWatch()
+        watch: ConsumerWatch = ConsumerWatch(), folder: String? = nil
     ) throws {
         let cluster = try MockCluster()
         try cluster.createTopic(Self.topic, partitions: partitions)
@@ -52,6 +53,7 @@ struct FollowerTrial: ~Copyable {
         let context = try WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         context.board.started()
+        if let folder { context.holds.open(in: folder) }
         let offsets = [Int64](repeating: 0, count: expected ?? partitions)
         let now = context.clock.now()
         let store = FullStore()

@@ -1,5 +1,7 @@
+import Foundation
 import KafkaClient
 import StageSupport
+import TestSupport
 import Testing
 
 @testable import FanOut
@@ -47,6 +49,31 @@ struct TableFollowerTests {
         // A complete table gets changes as they come.
         try trial.subscribe(["one-more"])
         try trial.rounds(until: "it is applied") { try $0.table.count() == count - count / 3 + 1 }
+    }
+
+    @Test(
+        "a partition that is held is left as it is: fan-out goes on, and the pipeline is not ready and says what is behind"
+    )
+    func held() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        try "3 - \(FollowerTrial.topic) 1 0\n".write(
+            toFile: PartitionHolds.path(in: folder.path), atomically: true, encoding: .utf8)
+        var trial = try FollowerTrial(folder: folder.path)
+        for token in ["a", "b", "c"] { try trial.write(token, isSubscribed: true, in: 1) }
+        try trial.write(Self.home0, isSubscribed: true, in: 0)
+        let barrier = trial.context.gate.requestBarrier()
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(barrier) }
+        #expect(trial.table.position.isWhole)
+        #expect(trial.table.position.offsets == [1, 0])
+        try trial.rounds(until: "what is behind is known") {
+            $0.context.readiness.reasons.contains(.held("\(FollowerTrial.topic)/1/0", recordsBehind: 3))
+        }
+    }
+
+    /// A token whose key belongs into the first of two partitions.
+    private static var home0: String {
+        (0...).lazy.map { "token-\($0)" }.first { FollowerTrial.home($0, among: 2) == 0 } ?? ""
     }
 
     @Test("a full disk delays the filling: what was laid aside is kept, and stored when there is room")

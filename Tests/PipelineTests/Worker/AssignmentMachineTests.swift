@@ -12,8 +12,8 @@ struct AssignmentMachineTests {
     }
 
     enum Input: CaseIterable {
-        case assigned, assignedNothing, released, rewound, stoppedReading, answered, unanswered, located, started, fold,
-            folded
+        case assigned, assignedNothing, released, rewound, mustBegin, narrow, stoppedReading, answered, unanswered,
+            located, started, fold, folded
     }
 
     private static let start = ContinuousClock.now
@@ -55,6 +55,8 @@ struct AssignmentMachineTests {
             case .assignedNothing: machine.assigned([], barrier: 4, now: Self.start)
             case .released: machine.released()
             case .rewound: return machine.rewound(now: Self.start) == .locate ? "locate" : "-"
+            case .mustBegin: machine.mustBegin(now: Self.start)
+            case .narrow: machine.narrow(to: [1])
             case .stoppedReading: machine.stoppedReading()
             case .answered: return try machine.answered([0, 1]) { _ in nil } == .locate ? "locate" : "ask"
             case .unanswered:
@@ -119,6 +121,21 @@ struct AssignmentMachineTests {
             [
                 ("-", "unassigned"), ("-", byAssign), ("locate", byAssign), ("locate", bySeek), ("locate", bySeek),
                 ("locate", bySeek), ("-", "reading []"),
+            ]
+        ),
+        (
+            .mustBegin,
+            [
+                ("-", "unassigned"), ("-", byAssign), ("-", byAssign), ("-", byAssign), ("-", byAssign),
+                ("-", byAssign),
+                ("-", "reading []"),
+            ]
+        ),
+        (
+            .narrow,
+            [
+                ("-", "unassigned"), ("-", "locating [1] by assign"), ("-", "locating [1] by assign"),
+                ("-", "locating [1] by seek"), ("-", "refolding 8"), ("-", "reading [0, 1]"), ("-", "reading []"),
             ]
         ),
         (

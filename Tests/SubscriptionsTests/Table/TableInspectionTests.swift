@@ -1,6 +1,7 @@
 import StageSupport
 import Testing
 
+@testable import StateStore
 @testable import Subscriptions
 
 @Suite("What table check shows")
@@ -37,5 +38,18 @@ struct TableInspectionTests {
         #expect(inspection.offsets == [17])
         #expect(inspection.checkpointTime == noon)
         #expect(inspection.wiped == nil)
+    }
+
+    @Test("inspecting wipes no table that was not closed, however often")
+    func unclean() throws {
+        let trial = TableTrial()
+        try trial.fill(trial.topic())
+        let marker = UseMarker(folder: trial.folder.path, boot: UseMarker.currentBoot())
+        for starts in [2, 5, 1_000] {
+            try marker.write(starts: starts)
+            let inspection = try SubscriptionTable.inspect(directory: trial.folder.path)
+            #expect(inspection.wiped == nil)
+            #expect(inspection.devices == 2)
+        }
     }
 }
