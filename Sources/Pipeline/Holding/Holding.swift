@@ -37,7 +37,7 @@ struct Holding: Sendable {
 
     /// A response of a fetch without a bomb holds less than this: what a turn has received when it is over.
     static let turnBytes = 64 << 20
-    /// A turn without progress ends after this time.
+    /// A turn in which nothing arrives, and no memory grows, ends after this time.
     static let turnPatience = Duration.seconds(60)
 
     private(set) var notes: MemoryNotes
@@ -202,7 +202,9 @@ struct Holding: Sendable {
     private func isOver(_ turn: Turn, _ now: ContinuousClock.Instant) -> Bool {
         guard let owned = owned.values.lazy.compactMap({ $0[turn.partition] ?? nil }).first else { return false }
         if owned.progress.reached >= owned.end { return true }
-        if let movedAt = turn.movedAt, now - movedAt > Self.turnPatience { return true }
+        // On a busy machine a bomb may take longer than that.
+        let isGrowing = notes.notes[RecordPosition(turn.partition, owned.progress.offset)]?.isGrowing == true
+        if let movedAt = turn.movedAt, now - movedAt > Self.turnPatience, !isGrowing { return true }
         let isAhead =
             notes.deaths(in: turn.partition, from: owned.progress.offset) > 0
             || passed.isAhead(in: turn.partition, of: owned.progress.offset)

@@ -139,6 +139,9 @@ struct HoldingTests {
         var process = Start(after: notes(2))
         #expect(process.reach([Self.a: 10]) == false)
         #expect(process.reach([Self.a: 10], after: .seconds(59)) == false)
+        process.holding.grew(.worker(0), [Self.a: 10])
+        #expect(process.reach([Self.a: 10], after: .seconds(61)) == false, "a bomb may take longer on a busy machine")
+        process.holding.arrived(.worker(0))
         #expect(process.reach([Self.a: 10], after: .seconds(61)) == true)
     }
 
