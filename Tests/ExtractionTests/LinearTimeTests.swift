@@ -150,7 +150,7 @@ private struct Trial: ~Copyable {
     private var orders: Extractor
     private var requests = RequestExtractor(rules: RequestRules())
     private var broadcasts = BroadcastExtractor()
-    private var survey = EventSurvey()
+    private var survey: EventSurvey
 
     init(_ kind: LinearTimeTests.Shape.Kind, _ record: TestRecord, _ rules: ExtractionRules) {
         let value = OwnedBytes(record.value ?? [])
@@ -169,6 +169,7 @@ private struct Trial: ~Copyable {
         self.batch = batch
         owned = [value, key] + headers
         orders = Extractor(rules: rules)
+        survey = EventSurvey(rules)
     }
 
     mutating func run() {

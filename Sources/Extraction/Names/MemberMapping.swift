@@ -10,20 +10,21 @@ public struct MemberMapping: Sendable {
     /// Those of the event's body and of the order's object; nil without any.
     let body: MappedNames?
     let order: MappedNames?
-    /// What differs from the default, for the hash of the rules.
-    package let description: [String]
+    /// The paths of each key that a file has, in the order in which they are tried.
+    package let paths: [String: [String]]
 
     /// The paths of each member, in the order in which they are tried; at most ``maxCount`` in all.
     init(body: [EventMember: [MemberPath]], order: [OrderValue: [MemberPath]]) {
         self.body = MappedNames(body)
         self.order = MappedNames(order)
-        description =
-            EventMember.allCases.flatMap { member in
-                (body[member] ?? []).map { "member=\(member.rawValue):\($0.text)" }
-            }
-            + OrderValue.allCases.flatMap { field in
-                (order[field] ?? []).map { "member=\(Self.prefix)\(field.rawValue):\($0.text)" }
-            }
+        let ofBody = body.map { ($0.key.rawValue, $0.value.map(\.text)) }
+        let ofOrder = order.map { (Self.prefix + $0.key.rawValue, $0.value.map(\.text)) }
+        paths = Dictionary(uniqueKeysWithValues: ofBody + ofOrder)
+    }
+
+    /// What differs from the default, for the hash of the rules.
+    package var description: [String] {
+        Self.keys.flatMap { key in (paths[key] ?? []).map { "member=\(key):\($0)" } }
     }
 
     /// What the keys of members of an order begin with.

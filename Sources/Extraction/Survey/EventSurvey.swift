@@ -17,20 +17,24 @@ package struct EventSurvey: ~Copyable {
     private let types: EventTypes
     private var envelopes = EnvelopeReader()
     private var texts = TextArena()
+    private let mapped: MappedBuffers
 
-    /// - Parameter types: those that the settings declare.
-    package init(_ types: EventTypes = .none) { self.types = types }
+    package init(_ rules: ExtractionRules) {
+        types = rules.types
+        mapped = MappedBuffers(rules.members)
+    }
 
     /// Counts an event; one that cannot be read counts as nothing.
     package mutating func add(_ value: UnsafeRawBufferPointer?, headers: ArraySlice<EventHeader>) {
         guard let value else { return }
         texts.truncate()
         var attributes = RecordHeaders(headers)
-        let body = try? envelopes.body(of: value, attributes: &attributes, texts: &texts, members: { EventMembers($0) })
+        let names = mapped.body
+        let body = try? envelopes.body(of: value, attributes: &attributes, texts: &texts) { EventMembers($0, names) }
         guard let body, let object = body.object else { return }
         found.events += 1
         if body.isEvent { found.eventsWithOrder += 1 }
-        if let type = texts.text(body[EventMember.eventType]) ?? attributes.ceType ?? attributes.outboxType {
+        if let type = texts.text(body.values(of: .eventType)) ?? attributes.ceType ?? attributes.outboxType {
             found.typed += 1
             if types.type(upstreamName: type) == nil {
                 countUnknown(String(decoding: type.prefix(Self.maxNameSize), as: UTF8.self))

@@ -66,8 +66,8 @@ private struct TrialSink: ~Copyable, RenderSink {
     private var last: (line: Int64, payload: TextRange)?
 
     init(_ configuration: PipelineConfiguration) {
+        survey = EventSurvey(configuration.rules)
         topics = configuration.topics
-        survey = EventSurvey(configuration.rules.types)
     }
 
     mutating func begin(_ line: borrowing RecordLine, number: Int64) {

@@ -35,7 +35,9 @@ struct CheckConfigCommand: ParsableCommand {
         let warnings = (configuration.map { ExposureCheck($0).warnings } ?? []) + (credentials?.warnings ?? [])
         let memory = configuration.map { OrderMemory($0).text }
         var report = ConfigurationReport(loaded, problems, warnings, memory)
-        if let events, let configuration { report.events = try EventsReport(EventTrial(events, configuration)) }
+        if let events, let configuration {
+            report.events = try EventsReport(EventTrial(events, configuration), configuration.rules)
+        }
         try Output.print(report, json: json)
         if !json { for warning in warnings { Terminal.warn("warning: \(warning)") } }
         guard problems.isEmpty else { throw ConfigurationProblems(problems: problems) }

@@ -29,7 +29,8 @@ struct EventsReport: Report {
     /// Whether the events have more names than were compared.
     var isCut: Bool
 
-    init(_ trial: EventTrial) {
+    /// - Parameter rules: those that the trial went by.
+    init(_ trial: EventTrial, _ rules: ExtractionRules) {
         records = trial.records
         notifications = trial.notifications
         audiences = trial.audiences
@@ -40,7 +41,7 @@ struct EventsReport: Report {
                 .init(code: $0.key.label, records: $0.value.count, line: $0.value.line, sentence: $0.value.sentence)
             }
             .sorted { ($1.records, $0.line) < ($0.records, $1.line) }
-        members = MemberProposals(trial.survey).proposals
+        members = MemberProposals(trial.survey, beside: rules.members.paths).proposals
         types = TypeProposal.list(trial.survey.unknownTypes)
         events = trial.survey.events
         isCut = trial.survey.isCut

@@ -6,9 +6,10 @@ struct KnownMember {
     var key: String
     /// What is looked for at the end of a path.
     var kind = SurveyedPath.Kind.value
-    /// The paths that answer the same question. They begin at the order's object for a key of the order, else at the
-    /// event's body.
+    /// The known paths in the order's object that answer the same question.
     var known: [String] = []
+    /// The member of the event's body that answers it, too.
+    var ofEvent: String?
     /// Its usual names, the likelier ones first, in small letters without anything between the words. A name may be spread
     /// over the path: `store.id` is `storeid`.
     var names: [String]
@@ -53,10 +54,11 @@ struct KnownMember {
             key: "order.parent_order_id", known: ["parent_order_id"],
             names: ["parentorderid", "parentorder", "parentid", "mainorderid"]),
         KnownMember(
-            key: "order.place_id", known: ["place_id", "place.id", "shipping_info.place_id"],
+            key: "order.place_id", known: ["place_id", "place.id", "shipping_info.place_id"], ofEvent: "place_id",
             names: names(["place"] + places, ["id", "code", "number", "no"]), wholeNames: places),
         KnownMember(
-            key: "order.status", known: ["status"], names: ["orderstatus", "orderstate", "statuscode"],
+            key: "order.status", known: ["status"], ofEvent: "new_status",
+            names: ["orderstatus", "orderstate", "statuscode"],
             wholeNames: ["state", "stage"]),
         KnownMember(
             key: "order.shipping_info.slot.start_time",

@@ -13,12 +13,16 @@ struct MemberProposals {
 
     private(set) var proposals: [Proposal] = []
     private let survey: SurveyedEvents
+    private let mapping: [String: [String]]
 
-    init(_ survey: SurveyedEvents) {
+    /// - Parameter mapping: what `events.members` says already.
+    init(_ survey: SurveyedEvents, beside mapping: [String: [String]]) {
         self.survey = survey
+        self.mapping = mapping
         var body = Names(survey.paths)
         guard survey.eventsWithOrder == 0 else {
-            let order = body.split(behind: ["order.", "orders[*]."])
+            let order = body.split(
+                behind: paths(of: "order").map { "\($0)." } + paths(of: "orders").map { "\($0)[*]." })
             proposals = members(ofEvent: body, ofOrder: order)
             return
         }
@@ -33,8 +37,7 @@ struct MemberProposals {
                 return
             }
         }
-        // The paths of both begin at the body, where `id` is the order's.
-        proposals = members(ofEvent: body, ofOrder: body, without: ["id"])
+        proposals = members(ofEvent: body, ofOrder: body, areOne: true)
     }
 
     private static func isID(_ proposal: Proposal) -> Bool {
@@ -42,32 +45,34 @@ struct MemberProposals {
     }
 
     /// One for each member that no event has. A path is proposed once.
-    private func members(
-        ofEvent event: Names, ofOrder order: Names, without paths: Set<String> = []
-    ) -> [Proposal] {
+    ///
+    /// - Parameter areOne: whether the paths of both begin at the body.
+    private func members(ofEvent event: Names, ofOrder order: Names, areOne: Bool = false) -> [Proposal] {
         var found: [Proposal] = []
-        var taken = paths
-        func propose(_ member: KnownMember, in names: Names) {
+        func propose(_ member: KnownMember, in names: Names, without taken: inout Set<String>) {
             guard let (path, events) = names.nearest(to: member).first(where: { !taken.contains($0.path) }) else {
                 return
             }
             taken.insert(path)
             found.append(Proposal(key: member.key, path: path, events: events))
         }
+        var taken = Set(mapping.values.joined())
+        let mapped = taken
         for member in KnownMember.ofOrder {
-            let isAnswered =
-                switch member.key {
-                case "order.place_id": event.hasOne(of: ["place_id"])
-                case "order.status": event.hasOne(of: ["new_status"])
-                default: false
-                }
-            if !isAnswered, !order.hasOne(of: member.known) { propose(member, in: order) }
+            let ofEvent = member.ofEvent.map(paths(of:)) ?? []
+            let ofOrder = member.known.flatMap { [$0] + (mapping["order.\($0)"] ?? []) }
+            if !event.hasOne(of: ofEvent), !order.hasOne(of: ofOrder) { propose(member, in: order, without: &taken) }
         }
-        for member in KnownMember.ofEvent where !event.hasOne(of: [member.key]) {
-            if member.key != "event_type" || survey.typed == 0 { propose(member, in: event) }
+        // In a body that is the order, `id` is the order's.
+        taken = areOne ? taken.union(["id"]) : mapped
+        for member in KnownMember.ofEvent where !event.hasOne(of: paths(of: member.key)) {
+            if member.key != "event_type" || survey.typed == 0 { propose(member, in: event, without: &taken) }
         }
         return found
     }
+
+    /// Where a member of the body is looked for.
+    private func paths(of key: String) -> [String] { [key] + (mapping[key] ?? []) }
 }
 
 /// Paths, what they lead to, and how many events have them.

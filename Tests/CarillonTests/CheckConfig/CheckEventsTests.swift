@@ -151,6 +151,19 @@ struct CheckEventsTests {
         #expect(text.output.contains("`OrderCreated` in 1 of 5 events: is it ORDER_CREATED?"), "\(text.output)")
     }
 
+    @Test(
+        "what it proposes is a file that the setting takes: with it the events are sent, and nothing is proposed again")
+    func applied() throws {
+        let event =
+            #"{"kind":"order.created","id":"e","data":{"orderId":"1","store":"42","delivery":{"from":"14:00","date":"2026-11-28"}}}"#
+        let before = try check([], event)
+        let file = FileManager.default.temporaryDirectory.path + "/members-\(UUID().uuidString).json"
+        try #require(before.output.split(separator: "\n").last).write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let after = try trial([event], ["--set", "events.members=@\(file)"])
+        #expect(after.notifications == ["event_order_created": 1] && after.members.isEmpty)
+    }
+
     @Test("a person reads counts, the first record of each reason, and what to map; control characters are escaped")
     func text() throws {
         let result = try check(
