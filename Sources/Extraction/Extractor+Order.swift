@@ -185,7 +185,7 @@ extension Extractor {
 
     /// Finds the fields that the event's type adds to the payload (docs/rules.md §5.7).
     private mutating func findAddedFields(of type: OrderEventType, _ order: JSONValue?) throws(DeadLetter) {
-        addedFields.removeAll(keepingCapacity: true)
+        if !addedFields.isEmpty { addedFields.removeAll(keepingCapacity: true) }
         switch type {
         case .known: return
         case .own(let type):
