@@ -179,7 +179,9 @@ extension Extractor {
                     eventType: event.type, placeID: placeRange, orderID: idRange,
                     sources: FieldSources(
                         timeSlot: order.delivery.slotSource, date: order.delivery.dateSource, orderID: order.idSource),
-                    orderType: OrderType(order.members), isDegraded: isDegraded, audiences: audiences)))
+                    orderType: OrderType(order.members), isDegraded: isDegraded, audiences: audiences,
+                    mappedNames: MappedNamesFound(
+                        body: event.members.mapped?.takenPaths ?? 0, order: order.members.mapped?.takenPaths ?? 0))))
         batch.notifications.append(notification)
     }
 

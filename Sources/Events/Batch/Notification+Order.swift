@@ -11,6 +11,7 @@ extension Notification {
         /// Empty if ``isDegraded``, or if the type needs none.
         public var orderID: TextRange
         public var sources: FieldSources
+        package var mappedNames: MappedNamesFound
         /// `food` or `d2d`, if the order has a type (docs/rules.md §7).
         public var orderType: OrderType?
         /// Whether it is sent although the order id is missing (docs/rules.md §5.3 row 1).
@@ -19,7 +20,7 @@ extension Notification {
         package init(
             eventType: OrderEventType, placeID: TextRange, orderID: TextRange, sources: FieldSources,
             orderType: OrderType?,
-            isDegraded: Bool, audiences: Range<Int32> = 0..<0
+            isDegraded: Bool, audiences: Range<Int32> = 0..<0, mappedNames: MappedNamesFound = MappedNamesFound()
         ) {
             self.eventType = eventType
             self.placeID = placeID
@@ -28,6 +29,7 @@ extension Notification {
             self.orderType = orderType
             self.isDegraded = isDegraded
             self.audiences = audiences
+            self.mappedNames = mappedNames
         }
     }
 }
@@ -49,6 +51,18 @@ public struct FieldSources: Equatable, Sendable {
         self.timeSlot = timeSlot
         self.date = date
         self.orderID = orderID
+    }
+}
+
+/// Which of the names of `events.members` had a value that was taken, a bit for each path in the event's body and in the
+/// order's object (docs/rules.md §5.6).
+package struct MappedNamesFound: Equatable, Sendable {
+    package var body: UInt64
+    package var order: UInt64
+
+    package init(body: UInt64 = 0, order: UInt64 = 0) {
+        self.body = body
+        self.order = order
     }
 }
 

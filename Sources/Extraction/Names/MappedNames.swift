@@ -84,6 +84,11 @@ struct MappedNames: Sendable {
 
     func first(of path: Int) -> Int { paths[path].first }
 
+    /// The paths of a member whose bits are set.
+    func texts<Member: CaseIterable>(of member: Member, among bits: UInt64) -> [String] {
+        range(of: member).filter { bits & 1 << UInt64($0) != 0 }.map { paths[$0].path.text }
+    }
+
     /// What a path leads to, from the value of its first name.
     func value(of path: Int, from first: JSONValue) -> JSONValue? { paths[path].path.value(fromFirst: first) }
 }
@@ -93,9 +98,19 @@ struct MappedNames: Sendable {
 struct MappedMembers {
     fileprivate let names: UnsafePointer<MappedNames>
     fileprivate let positions: UnsafeMutablePointer<UInt32>
+    /// A bit for each path whose value was taken: there are at most 64.
+    fileprivate let taken: UnsafeMutablePointer<UInt64>
 
     /// Forgets the object before.
-    func clear() { positions.update(repeating: 0, count: names.pointee.firstCount) }
+    func clear() {
+        positions.update(repeating: 0, count: names.pointee.firstCount)
+        taken.pointee = 0
+    }
+
+    /// Notes that the value of a path was taken.
+    func noteTaken(_ path: Int) { taken.pointee |= 1 << UInt64(path) }
+
+    var takenPaths: UInt64 { taken.pointee }
 
     /// Notes a member of the object; if a name occurs twice, the last one counts.
     @inline(__always)
@@ -128,6 +143,7 @@ struct MappedBuffers: ~Copyable {
         for buffer in [body, order, listed] {
             guard let buffer else { continue }
             buffer.positions.deallocate()
+            buffer.taken.deallocate()
             UnsafeMutablePointer(mutating: buffer.names).deinitialize(count: 1).deallocate()
         }
     }
@@ -138,6 +154,8 @@ struct MappedBuffers: ~Copyable {
         copy.initialize(to: names)
         let positions = UnsafeMutablePointer<UInt32>.allocate(capacity: names.firstCount)
         positions.initialize(repeating: 0, count: names.firstCount)
-        return MappedMembers(names: copy, positions: positions)
+        let taken = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        taken.initialize(to: 0)
+        return MappedMembers(names: copy, positions: positions, taken: taken)
     }
 }

@@ -1,3 +1,5 @@
+import Events
+
 /// The names that a shop has for members of events, which are read beside the known ones (docs/rules.md §5.6). Never
 /// changes.
 public struct MemberMapping: Sendable {
@@ -25,6 +27,17 @@ public struct MemberMapping: Sendable {
     /// What differs from the default, for the hash of the rules.
     package var description: [String] {
         Self.keys.flatMap { key in (paths[key] ?? []).map { "member=\(key):\($0)" } }
+    }
+
+    /// The names that were found, each with its key: `order.id=orderId`, with commas between.
+    package func text(of found: MappedNamesFound) -> String {
+        let inBody = EventMember.allCases.flatMap { member in
+            (body?.texts(of: member, among: found.body) ?? []).map { "\(member.rawValue)=\($0)" }
+        }
+        let inOrder = OrderValue.allCases.flatMap { member in
+            (order?.texts(of: member, among: found.order) ?? []).map { "\(Self.prefix)\(member.rawValue)=\($0)" }
+        }
+        return (inBody + inOrder).joined(separator: ",")
     }
 
     /// What the keys of members of an order begin with.

@@ -2,11 +2,13 @@ import Events
 import JSONReader
 
 /// What a member may be: the value of its known name, then those of its mapped ones, in their order (docs/rules.md §5.6).
-struct MemberValues: Sequence, IteratorProtocol {
+struct MemberValues {
     private var known: JSONValue?
     private let object: JSONValue?
     private let mapped: MappedMembers?
     private var rest: Range<Int>
+    /// The path of the value that was returned last; nil for the known name.
+    private var path: Int?
 
     @inline(__always)
     init<Member: CaseIterable>(
@@ -30,7 +32,10 @@ struct MemberValues: Sequence, IteratorProtocol {
     private mutating func nextMapped() -> JSONValue? {
         guard let mapped, let object else { return nil }
         while let path = rest.popFirst() {
-            if let value = mapped.value(of: path, in: object) { return value }
+            if let value = mapped.value(of: path, in: object) {
+                self.path = path
+                return value
+            }
         }
         return nil
     }
@@ -38,15 +43,18 @@ struct MemberValues: Sequence, IteratorProtocol {
     /// The first one that can be read: what is invalid is absent (docs/rules.md §5.2).
     @inline(__always)
     func firstValid<Content>(_ read: (JSONValue) -> Content?) -> Content? {
-        for value in self {
-            if let content = read(value) { return content }
+        var values = self
+        while let value = values.next() {
+            guard let content = read(value) else { continue }
+            if let path = values.path { mapped?.noteTaken(path) }
+            return content
         }
         return nil
     }
 
     /// The first object or list; if there is none, the first value but null.
     func container(where isRight: (JSONValue) -> Bool) -> JSONValue? {
-        first(where: isRight) ?? first { !$0.isNull }
+        firstValid { isRight($0) ? $0 : nil } ?? firstValid { $0.isNull ? nil : $0 }
     }
 }
 

@@ -9,14 +9,19 @@ package struct RecordLineWriter: ~Copyable, RenderSink {
     private let topics: PipelineConfiguration.Topics
     /// Whether each line says where its fields came from.
     private let explains: Bool
+    /// The names of the settings, for saying which were found.
+    private let members: MemberMapping
     /// The topic of the events that are written next.
     package var eventTopic: String
     private var output = ByteWriter(capacity: 128 * 1024)
 
-    package init(descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool) {
+    package init(
+        descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool, members: MemberMapping = .none
+    ) {
         self.descriptor = descriptor
         self.topics = topics
         self.explains = explains
+        self.members = members
         eventTopic = topics.events
     }
 
@@ -31,12 +36,13 @@ package struct RecordLineWriter: ~Copyable, RenderSink {
         if explains {
             switch notification.kind {
             case .order(let order):
-                explain(
-                    event,
-                    [
-                        ("time_slot", "\(order.sources.timeSlot)"), ("date", "\(order.sources.date)"),
-                        ("order_id", "\(order.sources.orderID)"),
-                    ])
+                var fields: [(name: StaticString, value: String)] = [
+                    ("time_slot", "\(order.sources.timeSlot)"), ("date", "\(order.sources.date)"),
+                    ("order_id", "\(order.sources.orderID)"),
+                ]
+                let names = members.text(of: order.mappedNames)
+                if !names.isEmpty { fields.append(("names", names)) }
+                explain(event, fields)
             case .request: explain(event, [])
             }
         }

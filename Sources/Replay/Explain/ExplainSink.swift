@@ -12,6 +12,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
     private let history: SubscriptionHistoryReader
     private let maxAge: Int64
     private let templates: AudienceTemplates
+    private let members: MemberMapping
     private var reader: RecordReader
     private var explanations: [Explanation] = []
     private var current: Explanation?
@@ -29,6 +30,7 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         self.history = history
         maxAge = configuration.subscriptionsMaxAge.wholeMilliseconds
         templates = configuration.rules.audiences
+        members = configuration.rules.members
         reader = RecordReader(configuration)
     }
 
@@ -66,6 +68,12 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         }
         explanation.devices += 1
         explanation.sources = notification.fieldSources.map(RenderedRecord.texts) ?? [:]
+        switch notification.kind {
+        case .order(let order):
+            let names = members.text(of: order.mappedNames)
+            if !names.isEmpty { explanation.sources["mapped names"] = names }
+        case .request: break
+        }
         if explanation.isTimer, explanation.reading.places.isEmpty {
             explanation.reading.places = [PushPayload(value: Array(record.value))?["place_id"] ?? ""]
         }

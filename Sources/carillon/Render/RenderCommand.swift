@@ -69,7 +69,9 @@ struct RenderCommand: ParsableCommand {
         }
         var render = try RenderRun(
             configuration, subscriptions: table, topic: topic, until: ReplayOptions.time(until, now: WallClock.now))
-        var writer = RecordLineWriter(descriptor: STDOUT_FILENO, topics: configuration.topics, explains: explain)
+        var writer = RecordLineWriter(
+            descriptor: STDOUT_FILENO, topics: configuration.topics, explains: explain,
+            members: configuration.rules.members)
         do {
             for file in files.isEmpty ? ["-"] : files { try render.render(path: file, into: &writer) }
             try render.finish(into: &writer)

@@ -190,6 +190,30 @@ struct MappedNamesTests {
         #expect(after.map(\.code) == [nil, .noPlace] && after[0].payload?.visibleID == "r")
     }
 
+    @Test("a notification knows which mapped names its values came from, and only those")
+    func provenance() throws {
+        let mapping = try MemberMapping(json: Array(shop.utf8))
+        func names(_ json: String) throws -> [String] {
+            try extract(json, shop).notifications.map { mapping.text(of: $0.mappedNames) }
+        }
+        #expect(
+            try names(
+                #"{"kind":"ORDER_CREATED","data":{"order":{"orderId":" ","order_no":7,"store":"s","delivery":{"from":"x","to":"9:00"}}}}"#
+            ) == [
+                "order=data.order,event_type=kind,order.id=order_no,order.place_id=store,"
+                    + "order.shipping_info.slot.end_time=delivery.to"
+            ])
+        #expect(try names(created(#""orderId":"x","store":"y","ref":"r""#)) == ["order.reference_id=ref"])
+        #expect(
+            try names(
+                #"{"event_type":"ORDER_IDS_LISTED","branch":"b","items":[{"orderId":"a","ref":"r"},{"id":"b"},"c"]}"#)
+                == [
+                    "orders=items,place_id=branch,order.id=orderId,order.reference_id=ref",
+                    "orders=items,place_id=branch",
+                    "orders=items,place_id=branch",
+                ])
+    }
+
     @Test("names that begin alike are told apart, and what is in an envelope is found")
     func similar() throws {
         let mapping = #"{"order.id":["delivery_number","delivery_numbed"],"order.place_id":["delivery_numbe"]}"#

@@ -47,6 +47,7 @@ struct TestNotification {
     var encoded: String
     var payload: OrderPayload
     var sources: FieldSources
+    var mappedNames: MappedNamesFound
     var orderType: OrderType?
     var isDegraded: Bool
     var audiences: [String]
@@ -135,6 +136,7 @@ extension TestNotification {
             placeID = batch.string(order.placeID)
             orderID = batch.string(order.orderID)
             sources = order.sources
+            mappedNames = order.mappedNames
             orderType = order.orderType
             isDegraded = order.isDegraded
             audiences = order.audiences.map { batch.string(batch.audiences[Int($0)]) }
