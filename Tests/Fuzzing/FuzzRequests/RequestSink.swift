@@ -127,7 +127,8 @@ struct RequestSink: RecordSink, Equatable {
         case (.request(.app, _), .app), (.request(.message, _), .message): break
         case (.order, _): fail("a request gave the notification of an order")
         case (.request(let content, _), .order), (.request(let content, _), .app), (.request(let content, _), .message),
-            (.request(let content, _), .broadcast), (.request(let content, _), .unknown):
+            (.request(let content, _), .broadcast), (.request(let content, _), .other),
+            (.request(let content, _), .unknown):
             fail("the app reads another kind than \(content): \(received)")
         }
     }
