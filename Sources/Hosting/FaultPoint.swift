@@ -1,30 +1,42 @@
 /// Where a test makes a process fail. Release builds have no faults.
-package enum FaultPoint: String, CaseIterable {
+package enum FaultPoint: CaseIterable {
     /// A batch's records were handed to the producer.
-    case afterProduce = "after-produce"
+    case afterProduce
     /// The timers of a partition were handed to the producer.
-    case afterTick = "after-tick"
+    case afterTick
     /// The journal's record was handed to the producer; the offsets were not sent.
-    case beforeCommit = "before-commit"
+    case beforeCommit
     /// The broker has the offsets; the commit was not requested.
-    case afterSendOffsets = "after-send-offsets"
+    case afterSendOffsets
     /// The broker has committed; the worker has not noted it.
-    case afterCommit = "after-commit"
+    case afterCommit
     /// The group wants the partitions back; what is open is not committed.
-    case inRevoke = "in-revoke"
+    case inRevoke
     /// Records below the committed offset were folded, and there are more.
-    case inRefold = "in-refold"
+    case inRefold
     /// Subscriptions were read; the table's store does not have them.
-    case beforeTableCommit = "before-table-commit"
+    case beforeTableCommit
     /// The table's store has them.
-    case afterTableCommit = "after-table-commit"
+    case afterTableCommit
     /// The table has read a part of its topic and is not at the end.
-    case inCatchUp = "in-catch-up"
+    case inCatchUp
 }
 
 #if DEBUG
     import Foundation
     import Synchronization
+
+    extension FaultPoint: RawRepresentable {
+        /// As `CARILLON_FAULT` names it: `after-send-offsets`. Made of the case's name, so that no release build has it.
+        package var rawValue: String {
+            "\(self)".map { $0.isUppercase ? "-\($0.lowercased())" : "\($0)" }.joined()
+        }
+
+        package init?(rawValue: String) {
+            guard let point = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+            self = point
+        }
+    }
 
     /// What `CARILLON_FAULT` asks a debug build for: rules as `action@point:chance`, with commas in between.
     ///

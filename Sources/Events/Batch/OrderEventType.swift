@@ -16,8 +16,7 @@ public enum OrderEventType: Equatable, Sendable {
 
 /// An event type that the settings declare (docs/rules.md §5.7). A notification carries it without a reference.
 ///
-/// `@unchecked Sendable`: the bytes of the name never change and are never freed; there are a few of them for each
-/// configuration.
+/// `@unchecked Sendable`: the bytes of the name never change and are never freed; see ``LastingText``.
 public struct OwnEventType: Equatable, @unchecked Sendable {
     /// Whether an event of it needs an order's id. The raw value is the setting's.
     public enum Order: String, CaseIterable, Sendable {
@@ -43,10 +42,7 @@ public struct OwnEventType: Equatable, @unchecked Sendable {
 
     /// - Parameter name: without `event_`.
     package init(_ name: String, at position: Int, order: Order, state: State) {
-        let bytes = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: "event_".utf8.count + name.utf8.count, alignment: 1)
-        bytes.copyBytes(from: "event_\(name)".utf8)
-        self.name = UnsafeRawBufferPointer(bytes)
+        self.name = LastingText.bytes(of: "event_\(name)")
         self.position = position
         self.order = order
         self.state = state

@@ -1,3 +1,4 @@
+import Events
 import Glibc
 import JSONReader
 
@@ -44,7 +45,7 @@ struct NameTable: @unchecked Sendable {
         entries = .allocate(capacity: 1 << Self.slotBits)
         // Tries odd multipliers until all names have slots of their own: a few dozen attempts.
         var multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
-        let bytes = names.map(Self.copy)
+        let bytes = names.map(LastingText.bytes(of:))
         while !Self.fill(entries, with: bytes, multiplier) {
             multiplier = multiplier &* 0xD134_2543_DE82_EF95 | 1
         }
@@ -59,12 +60,6 @@ struct NameTable: @unchecked Sendable {
     /// The index of a member of an envelope.
     @inline(__always)
     func index(of member: EnvelopeMember) -> Int { envelope[Self.index(of: member)] }
-
-    private static func copy(_ name: String) -> UnsafeRawBufferPointer {
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 1)
-        bytes.copyBytes(from: name.utf8)
-        return UnsafeRawBufferPointer(bytes)
-    }
 
     private static func fill(
         _ entries: UnsafeMutablePointer<Entry>, with names: [UnsafeRawBufferPointer], _ multiplier: UInt64

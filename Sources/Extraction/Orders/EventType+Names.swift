@@ -27,15 +27,10 @@ extension EventType {
 
         init(_ type: EventType) {
             self.type = type
-            name = Self.bytes(type.rawValue)
+            name = LastingText.bytes(of: type.rawValue)
             ending = UnsafeRawBufferPointer(rebasing: name[EventType.prefix.utf8CodeUnitCount...])
-            documentName = Self.bytes(type.rawValue.dropFirst(EventType.prefix.utf8CodeUnitCount).uppercased())
-        }
-
-        private static func bytes(_ text: String) -> UnsafeRawBufferPointer {
-            let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
-            bytes.copyBytes(from: text.utf8)
-            return UnsafeRawBufferPointer(bytes)
+            documentName = LastingText.bytes(
+                of: type.rawValue.dropFirst(EventType.prefix.utf8CodeUnitCount).uppercased())
         }
     }
 

@@ -3,7 +3,7 @@ import NotificationPayload
 
 /// The event types that the settings declare beside document 1's (docs/rules.md §5.7). Never changes.
 ///
-/// `@unchecked Sendable`: the bytes of the names never change and are never freed.
+/// `@unchecked Sendable`: the bytes of the names never change and are never freed; see ``LastingText``.
 public struct EventTypes: @unchecked Sendable {
     /// One of them.
     package struct Declared: Sendable {
@@ -44,15 +44,9 @@ public struct EventTypes: @unchecked Sendable {
 
     init(_ declared: [Declared]) {
         self.declared = declared
-        names = declared.flatMap { each in each.names.map { (Self.bytes($0), each.type) } }
+        names = declared.flatMap { each in each.names.map { (LastingText.bytes(of: $0), each.type) } }
             .sorted { $0.0.count > $1.0.count }
-        members = declared.map { each in each.members.map { (Self.bytes($0.name), $0.path) } }
-    }
-
-    private static func bytes(_ text: String) -> UnsafeRawBufferPointer {
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
-        bytes.copyBytes(from: text.utf8)
-        return UnsafeRawBufferPointer(bytes)
+        members = declared.map { each in each.members.map { (LastingText.bytes(of: $0.name), $0.path) } }
     }
 
     /// The type of an upstream's name (docs/rules.md §5).
