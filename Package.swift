@@ -70,15 +70,15 @@ let package = Package(
         .target(
             name: "Delivery",
             dependencies: [
-                "Deliveries", "Digests", "Events", "HTTPClient", "JSONReader", "KafkaClient", "NotificationPayload",
-                "Pipeline", "Subscriptions", "Telemetry", "Time",
+                "Deliveries", "Digests", "Events", "Hosting", "HTTPClient", "JSONReader", "KafkaClient",
+                "NotificationPayload", "Pipeline", "Subscriptions", "Telemetry", "Time",
             ]),
 
         // Messages to everybody of a channel: a worker of its own over the subscriptions.
         .target(
             name: "Broadcasts",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "KafkaClient", "Pipeline", "StateStore",
+                "Digests", "DispatchRecords", "Events", "Hosting", "KafkaClient", "Pipeline", "StateStore",
                 "Subscriptions", "Telemetry",
             ]),
 
@@ -131,7 +131,7 @@ let package = Package(
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore", "TestSupport"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
-        .testTarget(name: "HostingTests", dependencies: ["Hosting", "KafkaClient", "TestSupport"]),
+        .testTarget(name: "HostingTests", dependencies: ["Hosting", "KafkaClient", "Telemetry", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),
@@ -161,7 +161,7 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut",
+                "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "Hosting",
                 "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "StageSupport", "StateStore",
                 "Subscriptions", "Telemetry", "TestSupport",
             ]),
@@ -175,13 +175,14 @@ let package = Package(
         .testTarget(
             name: "BroadcastsTests",
             dependencies: [
-                "Broadcasts", "Digests", "DispatchRecords", "Events", "KafkaClient", "Pipeline", "StateStore",
+                "Broadcasts", "Digests", "DispatchRecords", "Events", "Hosting", "KafkaClient", "Pipeline",
+                "StateStore",
                 "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "DeliveryTests",
             dependencies: [
-                "Deliveries", "Delivery", "Digests", "Events", "JSONReader", "KafkaClient",
+                "Deliveries", "Delivery", "Digests", "Events", "Hosting", "JSONReader", "KafkaClient",
                 "Pipeline", "ProviderStandIn", "Subscriptions", "Telemetry", "TestSupport",
             ]),
         .testTarget(

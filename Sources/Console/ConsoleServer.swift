@@ -20,12 +20,14 @@ package final class ConsoleServer {
 
     /// The same for any other service.
     ///
-    /// - Parameter unready: why it does not do its work now; empty if it does.
+    /// - Parameters:
+    ///   - liveness: whether it can still recover by itself.
+    ///   - unready: why it does not do its work now; empty if it does.
     package init(
         at address: ListenAddress, metrics: Metrics, build: Metrics.Labels,
-        unready: @escaping @Sendable () -> [String]
+        liveness: @escaping @Sendable () -> Liveness, unready: @escaping @Sendable () -> [String]
     ) throws(HTTPServerError) {
-        let pages = Pages(metrics: metrics, build: build, stuck: { [] }, unready: unready)
+        let pages = Pages(metrics: metrics, build: build, stuck: { liveness().stuck }, unready: unready)
         server = try HTTPServer(host: address.host, port: address.port) { pages[$0] }
     }
 

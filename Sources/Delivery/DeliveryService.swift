@@ -1,4 +1,5 @@
 import Foundation
+import Hosting
 import Pipeline
 import Synchronization
 
@@ -15,8 +16,7 @@ public final class DeliveryService: Sendable {
     private let start: DeliveryStart?
     private let logger: Logger
     private let context = Mutex<DeliveryContext?>(nil)
-    private let isShutDown = Atomic<Bool>(false)
-    private let isCancelled = Atomic<Bool>(false)
+    let host: RoleHost
     /// Counts and measurements, up to now.
     public let meter: DeliveryMeter
 
@@ -32,6 +32,7 @@ public final class DeliveryService: Sendable {
         self.configuration = configuration
         self.lanes = lanes.isEmpty ? configuration.delivery.lanes.lanes : lanes
         self.start = start
+        host = RoleHost(explained: Permissions(deliveryOf: configuration).explained)
         self.logger = logger
         meter = DeliveryMeter(metrics: metrics)
         metrics.observe("carillon_ready", help: "1 while every lane of this process sends, else 0.") { [weak self] in
@@ -41,29 +42,23 @@ public final class DeliveryService: Sendable {
 
     /// Whether every lane of this process sends or has nothing to send, and if not, why.
     public var readiness: DeliveryReadiness {
-        guard let context = context.withLock({ $0 }) else { return DeliveryReadiness(reasons: ["it is not running"]) }
-        return DeliveryReadiness(context.board, lanes: lanes, isDraining: context.mustEnd)
+        guard let context = context.withLock({ $0 }) else {
+            return DeliveryReadiness(reasons: host.health.reasons.map(\.description) + ["it is not running"])
+        }
+        return DeliveryReadiness(context.board, lanes: lanes, host)
     }
 
+    /// Whether it can still recover by itself; one that is not running is alive. Any thread.
+    public var liveness: Liveness { host.health.liveness }
+
     /// Waits for the last answers, commits, and lets ``run()`` return. Any thread, any number of times.
-    public func shutdown() {
-        isShutDown.store(true, ordering: .sequentiallyConsistent)
-        context.withLock { $0?.isDraining.store(true, ordering: .sequentiallyConsistent) }
-    }
+    public func shutdown() { host.drain() }
 
     /// Runs until ``shutdown()``, or until every lane has finished what is below a cut.
     ///
     /// - Throws: `PipelineError` where an operator has to act; `CancellationError` when its task is cancelled.
     public func run() async throws {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                Thread.start("carillon") { continuation.resume(with: Result { try self.supervise() }) }
-            }
-            try Task.checkCancellation()
-        } onCancel: {
-            isCancelled.store(true, ordering: .sequentiallyConsistent)
-            context.withLock { $0?.isStopping.store(true, ordering: .sequentiallyConsistent) }
-        }
+        try await host.run { try self.supervise() }
     }
 
     private func supervise() throws {
@@ -76,29 +71,21 @@ public final class DeliveryService: Sendable {
             var logger = self.logger
             logger.metadata["lane"] = lane
             context.laneStarts()
-            crew.start("lane-\(lane)") { [logger] in
-                defer { context.laneEnded() }
-                do {
-                    var worker = try LaneWorker(lane, context, logger: logger)
-                    do {
-                        try worker.run()
-                    } catch {
-                        worker.close()
-                        throw error
-                    }
-                    worker.close()
-                } catch is PipelineEnded {
-                    return
-                }
-            }
+            crew.start("lane-\(lane)", with: { [logger] in try LaneWorker(lane, context, logger: logger) })
         }
         if let broadcasts = context.broadcasts {
-            crew.start("broadcasts") { try broadcasts.run(until: { context.mustEnd }) }
+            crew.start("broadcasts") { [host] in try broadcasts.run(on: host) }
         }
         if configuration.delivery.reaps {
             crew.start("reaper") { [logger, configuration] in Self.reapHourly(configuration, context, logger) }
         }
-        try untilAllHaveEnded(crew, context)
+        let terms = Supervision.Terms(
+            drains: "waits for the last answers and commits them",
+            drainTimeout: configuration.shutdownTimeout + .seconds(15),
+            notDrained: "not drained in time: what was in flight is sent again by the next owner",
+            longestCall: configuration.longestCall)
+        var supervision = Supervision(host, crew, terms, logger)
+        try supervision.untilAllHaveEnded(DeliveryStatusLine(meter, context.board))
     }
 
     /// Several processes may do so: the last one that begins continues, and the others end quietly.
@@ -119,30 +106,6 @@ public final class DeliveryService: Sendable {
         }
     }
 
-    /// One failure ends the others. The last answers have a deadline of their own; after it and
-    /// `shutdown.timeout` the process gives up.
-    private func untilAllHaveEnded(_ crew: Crew, _ context: DeliveryContext) throws {
-        var deadline: ContinuousClock.Instant?
-        var status = DeliveryStatusLine(meter.reading)
-        while !crew.isEmpty {
-            crew.wait(seconds: 0.2)
-            if crew.failure != nil { context.isDraining.store(true, ordering: .sequentiallyConsistent) }
-            if context.mustEnd, deadline == nil {
-                logger.info("waits for the last answers and commits them")
-                deadline = .now + .seconds(15) + configuration.shutdownTimeout
-            }
-            if let deadline, .now > deadline {
-                context.isStopping.store(true, ordering: .sequentiallyConsistent)
-                throw crew.failure
-                    ?? PipelineError.notDrained(
-                        "not drained in time: what was in flight is sent again by the next owner")
-            }
-            if let line = status.next(meter.reading, context.board) { logger.info("\(line)") }
-        }
-        logger.info("\(status.total(meter.reading))")
-        if let failure = crew.failure { throw failure }
-    }
-
     private func makeContext() throws(PipelineError) -> DeliveryContext {
         let known = configuration.delivery.lanes.lanes
         if let unknown = lanes.first(where: { !known.contains($0) }) {
@@ -154,11 +117,9 @@ public final class DeliveryService: Sendable {
                 "delivery.credentials is not set: there is nothing to send with; it is @FILE with a JSON list of "
                     + "credentials")
         }
-        let context = try DeliveryContext(configuration, start: start, meter: meter, logger: logger)
+        let context = try DeliveryContext(host, configuration, start: start, meter: meter, logger: logger)
         meter.observe(context.board)
         self.context.withLock { $0 = context }
-        if isShutDown.load(ordering: .sequentiallyConsistent) { context.isDraining.store(true, ordering: .releasing) }
-        if isCancelled.load(ordering: .sequentiallyConsistent) { context.isStopping.store(true, ordering: .releasing) }
         return context
     }
 }
@@ -170,13 +131,13 @@ public struct DeliveryReadiness: Sendable, Equatable {
 }
 
 extension DeliveryReadiness {
-    init(_ board: DeliveryBoard, lanes: [String], isDraining: Bool) {
-        if isDraining {
+    init(_ board: DeliveryBoard, lanes: [String], _ host: RoleHost) {
+        if host.mustEnd {
             self.init(reasons: ["it waits for the last answers"])
             return
         }
         let states = Dictionary(board.all.map { ($0.name, $0.lane) }) { $1 }
-        var reasons: [String] = []
+        var reasons = host.health.reasons.map(\.description)
         for name in lanes {
             guard let lane = states[name], lane.isReading else {
                 reasons.append("lane \(name) has not begun to read")

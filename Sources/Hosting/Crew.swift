@@ -34,6 +34,22 @@ package final class Crew: Sendable {
         }
     }
 
+    /// Starts a thread with a worker of its own, which leaves its group also after a failure.
+    package func start<Worker: GroupWorker & ~Copyable>(
+        _ name: String, with makeWorker: @escaping @Sendable () throws -> Worker
+    ) {
+        start(name) {
+            var worker = try makeWorker()
+            do {
+                try worker.run()
+            } catch {
+                worker.close()
+                throw error
+            }
+            worker.close()
+        }
+    }
+
     /// Waits until a thread ends, or for `seconds`.
     package func wait(seconds: Double) {
         _ = ended.wait(timeout: .now() + seconds)
@@ -47,6 +63,14 @@ package final class Crew: Sendable {
             state.failures.first { $0 is PipelineError } ?? state.failures.first { !($0 is PipelineEnded) }
         }
     }
+}
+
+/// What one thread owns: clients, one of which is the member of a group.
+package protocol GroupWorker: ~Copyable {
+    /// Works until the role drains or stops.
+    mutating func run() throws
+    /// Leaves the group, or stays its static member, and frees the clients.
+    consuming func close()
 }
 
 extension Result {

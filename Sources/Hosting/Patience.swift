@@ -1,30 +1,33 @@
 import KafkaClient
 import Synchronization
 
-/// How long the pipeline waits for its environment.
+/// How long a role waits for its environment.
 ///
 /// It waits for an unreachable broker without limit. What an operator has to fix (a missing topic, a refused login, a
-/// refused ACL) ends the pipeline after 30 s if it has not committed anything yet; later it waits for that too. Shared by
-/// the workers.
+/// refused ACL) ends it after 30 s if it has not committed anything yet; later it waits for that too. Shared by the workers
+/// of a role, so that one without partitions, which never commits, does not end what the others do.
 package final class Patience: Sendable {
     private struct State {
         var hasWorked = false
-        var firstRefusal: ContinuousClock.Instant?
+        /// Refusals of one cause: they follow each other.
+        var refusals: (first: ContinuousClock.Instant, last: ContinuousClock.Instant)?
         var lastLine: [String: ContinuousClock.Instant] = [:]
     }
 
     private let state = Mutex(State())
     private let grace: Duration
+    /// After so long without a refusal the next one is the first.
+    private static let memory = Duration.seconds(600)
 
     package init(grace: Duration = .seconds(30)) {
         self.grace = grace
     }
 
-    /// Something was committed: from now on the pipeline waits for everything.
+    /// Something was committed: from now on the role waits for everything.
     package func hasWorked() {
         state.withLock { state in
             state.hasWorked = true
-            state.firstRefusal = nil
+            state.refusals = nil
         }
     }
 
@@ -34,14 +37,15 @@ package final class Patience: Sendable {
     /// Takes an error of the environment.
     ///
     /// - Returns: whether to log it now: each kind once in 10 s.
-    /// - Throws: the error that ends the pipeline, once the grace period is over.
+    /// - Throws: the error that ends the role, once the grace period is over.
     package func consider(_ error: KafkaError, now: ContinuousClock.Instant = .now) throws(PipelineError) -> Bool {
         if error.kind == .configuration { throw .decisionNeeded(error.description) }
         let (isOver, isDue) = state.withLock { state in
             var isOver = false
             if error.needsAPerson, !state.hasWorked {
-                let first = state.firstRefusal ?? now
-                state.firstRefusal = first
+                if let last = state.refusals?.last, now - last >= Self.memory { state.refusals = nil }
+                let first = state.refusals?.first ?? now
+                state.refusals = (first, now)
                 isOver = now - first >= grace
             }
             let key = "\(error.kind)"

@@ -1,4 +1,3 @@
-import Foundation
 import KafkaClient
 import Synchronization
 
@@ -15,8 +14,7 @@ public final class NotificationPipeline: Sendable {
     private let logger: Logger
     private let context: Mutex<WorkerContext?>
     private let audienceRule: any AudienceRule
-    private let isShutDown = Atomic<Bool>(false)
-    private let isCancelled = Atomic<Bool>(false)
+    private let host: RoleHost
     /// Counts and measurements, up to now.
     public let meter: PipelineMeter
 
@@ -35,6 +33,7 @@ public final class NotificationPipeline: Sendable {
         self.audienceRule = audienceRule
         self.logger = logger
         self.context = Mutex(nil)
+        self.host = RoleHost(explained: Permissions(configuration).explained)
         self.meter = PipelineMeter(metrics: metrics, audiences: configuration.rules.audiences.counted)
         metrics.observe("carillon_ready", help: "1 while the pipeline is at work on its partitions, else 0.") {
             [weak self] in
@@ -59,13 +58,10 @@ public final class NotificationPipeline: Sendable {
 
     /// Whether the pipeline can still recover by itself; one that is not running is alive. Any thread, at any time, at the
     /// same cost.
-    public var liveness: Liveness { context.withLock { $0?.board.liveness } ?? Liveness() }
+    public var liveness: Liveness { host.health.liveness }
 
     /// Drains, commits, and lets ``run()`` return. Any thread, any number of times.
-    public func shutdown() {
-        isShutDown.store(true, ordering: .sequentiallyConsistent)
-        context.withLock { $0?.isDraining.store(true, ordering: .sequentiallyConsistent) }
-    }
+    public func shutdown() { host.drain() }
 
     /// Runs until ``shutdown()``. After ``PipelineError/notDrained(_:)`` or a hang, threads may still be running; the state
     /// folder stays locked until the last of them has ended.
@@ -73,54 +69,40 @@ public final class NotificationPipeline: Sendable {
     /// - Throws: ``PipelineError`` where an operator has to act; `KafkaError` and `SubscriptionTableError` from the
     ///   start, before the first worker runs; `CancellationError` when its task is cancelled.
     public func run() async throws {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                Thread.start("carillon") {
-                    continuation.resume(with: Result { try self.supervise() })
-                }
-            }
-            try Task.checkCancellation()
-        } onCancel: {
-            isCancelled.store(true, ordering: .sequentiallyConsistent)
-            context.withLock { $0?.isStopping.store(true, ordering: .sequentiallyConsistent) }
-        }
+        try await host.run { try self.supervise() }
     }
 
     /// Locks the state folder, waits for the broker, opens the table, and runs the threads until they have ended.
     private func supervise() throws {
         let context = try makeContext()
         defer { context.board.ended() }
-        do {
-            let folder = try StateFolder(path: configuration.stateDirectory)
-            context.holds.open(in: folder.path)
-            defer { context.holds.close() }
-            var probe = BrokerProbe(context: context, logger: logger)
-            if let resolver {
-                context.gate.pass(.max)
-                try probe.waitForTopics(topics)
-                probe.introduce()
-                probe.compareOrdersWithMemory()
-                try probe.checkEventsRetention()
-                probe.checkEventTimes()
-                probe.checkBatches(of: inputs)
-                try supervise(context, folder.lock, recipients: .resolver(resolver), table: nil)
-            } else {
-                try probe.waitForTopics(topics + [configuration.topics.subscriptions])
-                probe.introduce()
-                probe.compareOrdersWithMemory()
-                try probe.checkEventsRetention()
-                probe.checkEventTimes()
-                probe.checkBatches(of: inputs + [configuration.topics.subscriptions])
-                // Taken before the topic is queried: a table that is read from its beginning is as old as that query.
-                let now = context.clock.now()
-                let topic = try probe.subscriptionTopic()
-                let table = try open(
-                    folder.table, as: topic, now: now, forgivesUnclean: context.holds.explainsEnd, probe)
-                try supervise(context, folder.lock, recipients: .table(table), table: (table, topic))
-                try table.close()
-            }
-        } catch is PipelineEnded {
-            return
+        let folder = try StateFolder(path: configuration.stateDirectory)
+        context.holds.open(in: folder.path)
+        defer { context.holds.close() }
+        var probe = BrokerProbe(context: context, logger: logger)
+        if let resolver {
+            context.gate.pass(.max)
+            try probe.waitForTopics(topics)
+            probe.introduce()
+            probe.compareOrdersWithMemory()
+            try probe.checkEventsRetention()
+            probe.checkEventTimes()
+            probe.checkBatches(of: inputs)
+            try supervise(context, folder.lock, recipients: .resolver(resolver), table: nil)
+        } else {
+            try probe.waitForTopics(topics + [configuration.topics.subscriptions])
+            probe.introduce()
+            probe.compareOrdersWithMemory()
+            try probe.checkEventsRetention()
+            probe.checkEventTimes()
+            probe.checkBatches(of: inputs + [configuration.topics.subscriptions])
+            // Taken before the topic is queried: a table that is read from its beginning is as old as that query.
+            let now = context.clock.now()
+            let topic = try probe.subscriptionTopic()
+            let table = try open(
+                folder.table, as: topic, now: now, forgivesUnclean: context.holds.explainsEnd, probe)
+            try supervise(context, folder.lock, recipients: .table(table), table: (table, topic))
+            try table.close()
         }
     }
 
@@ -132,10 +114,9 @@ public final class NotificationPipeline: Sendable {
     }
 
     private func makeContext() throws(PipelineError) -> WorkerContext {
-        let context = try WorkerContext(configuration: configuration, audienceRule: audienceRule, meter: meter)
+        let context = try WorkerContext(
+            host: host, configuration: configuration, audienceRule: audienceRule, meter: meter)
         self.context.withLock { $0 = context }
-        if isShutDown.load(ordering: .sequentiallyConsistent) { context.isDraining.store(true, ordering: .releasing) }
-        if isCancelled.load(ordering: .sequentiallyConsistent) { context.isStopping.store(true, ordering: .releasing) }
         return context
     }
 
@@ -179,11 +160,11 @@ public final class NotificationPipeline: Sendable {
             let slot = Slot(instance: configuration.instanceID, number: number)
             var logger = self.logger
             logger.metadata["worker"] = slot.description
-            crew.start("worker-\(number)") { [logger] in
-                var worker = try Worker(slot: slot, context: context, recipients: recipients, logger: logger)
-                try worker.run()
-                worker.close()
-            }
+            crew.start(
+                "worker-\(number)",
+                with: { [logger] in
+                    try Worker(slot: slot, context: context, recipients: recipients, logger: logger)
+                })
         }
         if let table {
             crew.start("subscriptions") { [logger] in
@@ -192,6 +173,12 @@ public final class NotificationPipeline: Sendable {
                 try follower.run()
             }
         }
-        try Supervision(context: context, crew: crew, logger: logger).untilAllHaveEnded()
+        let terms = Supervision.Terms(
+            drains: "drains and commits", drainTimeout: configuration.shutdownTimeout,
+            notDrained:
+                "not drained within \(configuration.shutdownTimeout): nothing is lost, the open transactions time out "
+                + "and are done again", longestCall: configuration.longestCall)
+        var supervision = Supervision(host, crew, terms, logger)
+        try supervision.untilAllHaveEnded(StatusReport(meter))
     }
 }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Hosting
 
-@Suite("What the pipeline waits for, and what ends it")
-struct EnvironmentTests {
+@Suite("What a role waits for, and what ends it")
+struct PatienceTests {
     private func error(_ kind: KafkaError.Kind) -> KafkaError {
         KafkaError(kind: kind, recovery: .retry, name: "_NAME", message: "a sentence")
     }
@@ -49,6 +49,31 @@ struct EnvironmentTests {
         _ = try patience.consider(error(.authorization), now: start)
         patience.hasWorked()
         #expect(try patience.consider(error(.authorization), now: start + .seconds(60)))
+    }
+
+    @Test("two refusals a month apart do not end a worker that has no partitions and never commits")
+    func refusalsApart() throws {
+        let patience = Patience()
+        let start = ContinuousClock.now
+        for day in 0..<30 { _ = try patience.consider(error(.authentication), now: start + .seconds(day * 86_400)) }
+        // Ten minutes without a refusal are enough; then each begins the 30 s anew.
+        let again = start + .seconds(30 * 86_400)
+        _ = try patience.consider(error(.authentication), now: again)
+        _ = try patience.consider(error(.authentication), now: again + .seconds(29))
+        _ = try patience.consider(error(.authentication), now: again + .seconds(629))
+        #expect(throws: PipelineError.self) {
+            try patience.consider(error(.authentication), now: again + .seconds(659))
+        }
+    }
+
+    @Test("refusals that come again and again end it, however far apart below ten minutes")
+    func steadyRefusals() throws {
+        let patience = Patience()
+        let start = ContinuousClock.now
+        _ = try patience.consider(error(.authorization), now: start)
+        #expect(throws: PipelineError.self) {
+            try patience.consider(error(.authorization), now: start + .seconds(599))
+        }
     }
 
     @Test("a wrong setting of librdkafka ends it at once")

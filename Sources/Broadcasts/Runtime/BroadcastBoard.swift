@@ -12,20 +12,21 @@ final class BroadcastBoard: Sendable {
         var isFresh = true
     }
 
-    private let workers = Mutex<[Int: Worker]>([:])
+    private let workers: Mutex<[Worker]>
+
+    /// - Parameter workers: so many; one that has not begun waits for the broker.
+    init(workers: Int) {
+        self.workers = Mutex(Array(repeating: Worker(), count: workers))
+    }
 
     func set(_ worker: Worker, of number: Int) { workers.withLock { $0[number] = worker } }
 
-    func remove(_ number: Int) { workers.withLock { $0[number] = nil } }
-
-    var all: [(number: Int, worker: Worker)] {
-        workers.withLock { $0.sorted { $0.key < $1.key }.map { (number: $0.key, worker: $0.value) } }
-    }
+    var all: [Worker] { workers.withLock { $0 } }
 
     var total: Worker {
-        all.reduce(into: Worker()) { total, each in
-            total.partitions += each.worker.partitions
-            total.passes += each.worker.passes
+        all.reduce(into: Worker()) { total, worker in
+            total.partitions += worker.partitions
+            total.passes += worker.passes
         }
     }
 }

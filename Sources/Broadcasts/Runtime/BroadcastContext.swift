@@ -1,23 +1,18 @@
-import KafkaClient
+import Hosting
 import Pipeline
-import Synchronization
 
 /// What the workers of a process share. Any thread.
-final class BroadcastContext: Sendable {
+final class BroadcastContext: RoleContext {
+    let host: RoleHost
     let configuration: PipelineConfiguration
     /// Whether a first start begins with the oldest broadcast that is still valid.
     let includesValid: Bool
     let follower: BroadcastFollower
     let ends: SubscriptionEnds
-    let clock = PipelineClock()
     let meter: BroadcastMeter
-    let board = BroadcastBoard()
+    let board: BroadcastBoard
     /// What the broker says about the subscriptions' topic.
     let log: SubscriptionsLog
-    /// Give the partitions up and end.
-    let isDraining = Atomic<Bool>(false)
-    /// End at once.
-    let isStopping = Atomic<Bool>(false)
 
     /// What is known of the topic of subscriptions at the start.
     struct SubscriptionsLog: Sendable {
@@ -31,15 +26,17 @@ final class BroadcastContext: Sendable {
     }
 
     init(
-        _ configuration: PipelineConfiguration, includesValid: Bool, log: SubscriptionsLog, follower: BroadcastFollower,
-        ends: SubscriptionEnds, meter: BroadcastMeter
+        _ host: RoleHost, _ configuration: PipelineConfiguration, includesValid: Bool, log: SubscriptionsLog,
+        follower: BroadcastFollower, ends: SubscriptionEnds, meter: BroadcastMeter
     ) {
+        self.host = host
         self.configuration = configuration
         self.includesValid = includesValid
         self.log = log
         self.follower = follower
         self.ends = ends
         self.meter = meter
+        board = BroadcastBoard(workers: configuration.workers)
     }
 
     var group: String { Self.group(of: configuration) }
@@ -52,15 +49,5 @@ final class BroadcastContext: Sendable {
     /// The folder of all tables, with a lock of its own: a pipeline of the same instance may run beside it.
     static func folder(of configuration: PipelineConfiguration) -> String {
         configuration.stateDirectory + "/broadcasts"
-    }
-
-    var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
-    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
-
-    /// See ``Patience/untilItWorks(_:mustEnd:explained:tell:_:)``.
-    func untilItWorks<Value: ~Copyable>(
-        _ patience: Patience, _ logger: Logger, _ body: () throws(KafkaError) -> Value
-    ) throws -> Value {
-        try patience.untilItWorks(logger, mustEnd: { mustEnd }, body)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Hosting
 import KafkaClient
 import Pipeline
 import Synchronization
@@ -32,15 +33,15 @@ final class SubscriptionEnds: Sendable {
         answers.withLock { $0 = $0.suffix(Self.kept - 1) + [Answer(askedAt: askedAt, ends: ends)] }
     }
 
-    /// Asks until `mustEnd`. While the broker does not answer, what is known grows old.
+    /// Asks until the host drains or stops. While the broker does not answer, what is known grows old.
     func run(
-        _ configuration: PipelineConfiguration, partitions: Int32, logger: Logger, until mustEnd: () -> Bool
+        on host: RoleHost, _ configuration: PipelineConfiguration, partitions: Int32, logger: Logger
     ) throws {
         let topic = configuration.topics.subscriptions
         let all = (0..<partitions).map { TopicPartition(topic: topic, partition: $0) }
         let patience = Patience()
         let consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
-        while !mustEnd() {
+        while !host.mustEnd {
             let askedAt = ContinuousClock.now
             do {
                 let ends = try consumer.endOffsets(all, timeout: .seconds(2))
@@ -48,7 +49,7 @@ final class SubscriptionEnds: Sendable {
                     Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value.value) }), askedAt: askedAt)
                 patience.hasWorked()
             } catch {
-                if try patience.consider(error) { logger.warning("\(topic): \(error); waiting") }
+                if let line = try host.consider(error, patience) { logger.warning("\(topic): \(line); waiting") }
             }
             Thread.sleep(forTimeInterval: Self.interval)
         }

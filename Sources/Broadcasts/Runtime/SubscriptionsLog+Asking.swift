@@ -1,3 +1,4 @@
+import Hosting
 import KafkaClient
 import Pipeline
 
@@ -12,15 +13,16 @@ extension BroadcastContext.SubscriptionsLog {
     ///
     /// - Throws: ``PipelineError/decisionNeeded(_:)`` where it keeps too little.
     static func ask(
-        _ configuration: PipelineConfiguration, patience: Patience, logger: Logger, mustEnd: () -> Bool
+        _ host: RoleHost, _ configuration: PipelineConfiguration, logger: Logger
     ) throws -> Self {
         let topics = configuration.topics
-        let consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
-        let count = try patience.untilItWorks(logger, mustEnd: mustEnd) { () throws(KafkaError) in
-            for topic in [topics.broadcasts, topics.broadcastDispatch, topics.broadcastJournal, topics.deadLetters] {
-                _ = try consumer.partitionCount(of: topic, timeout: .seconds(3))
-            }
-            return try consumer.partitionCount(of: topics.subscriptions, timeout: .seconds(3))
+        var consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
+        let needed = [
+            topics.broadcasts, topics.broadcastDispatch, topics.broadcastJournal, topics.deadLetters,
+            topics.subscriptions,
+        ]
+        let counts = try host.untilItWorks(logger) { () throws(KafkaError) in
+            try consumer.partitionCounts(of: needed)
         }
         let found = settings(of: topics.subscriptions, configuration, logger)
         func number(_ key: String) -> Int64? { found[key].flatMap { Int64($0) } }
@@ -31,7 +33,7 @@ extension BroadcastContext.SubscriptionsLog {
                     + "at least: earlier it would forget when a device has joined")
         }
         return Self(
-            cluster: consumer.clusterID(timeout: .seconds(5)), partitions: Int32(count),
+            cluster: consumer.clusterID(timeout: .seconds(5)), partitions: Int32(counts[topics.subscriptions] ?? 0),
             largestTableAge: max((number("delete.retention.ms") ?? usualDeleteRetention) / 2, 5_000), compactionLag: lag
         )
     }

@@ -16,7 +16,9 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
     /// - Parameter slot: `<instance.id>-<n>`.
     init(_ context: BroadcastContext, slot: String, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         let topics = context.configuration.topics
-        var transaction = try LazyTransaction(context.configuration, id: "\(context.group).\(slot)", logger: logger)
+        var transaction = try LazyTransaction(
+            context.configuration, id: "\(context.group).\(slot)", calls: context.host.calls, of: "worker \(slot)",
+            logger: logger)
         let dispatch = try transaction.topic(topics.broadcastDispatch)
         let deadLetters = try transaction.topic(topics.deadLetters)
         let journal = try transaction.topic(topics.broadcastJournal)

@@ -18,13 +18,15 @@ extension BroadcastWorker {
             case .assign(let partitions):
                 logger.info("assigned \(partitions.count) partitions")
                 assignments += 1
+                refusal = nil
                 // An unanswered assignment would block the whole group until the tables are filled.
                 try consumer.assign([:])
                 let numbers = partitions.map(\.partition).sorted()
                 phase = numbers.isEmpty ? .reading : .locating(numbers, since: .now)
             case .revoke(_, let isLost): try revoke(isLost: isLost)
             case .error(let error): try considerErrors([error])
-            case .statistics: continue
+            case .statistics(let statistics):
+                if statistics.isConnected { context.host.health.brokersAreDown(nil, of: label) }
             }
         }
         output.transaction.poll()

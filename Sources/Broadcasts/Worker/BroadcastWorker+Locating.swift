@@ -26,7 +26,7 @@ extension BroadcastWorker {
             try release()
             nextAttempt = .now + .milliseconds(200)
             guard .now - since > context.configuration.transactionTimeout + .seconds(10) else { return }
-            if patience.isDue("committed") {
+            if context.patience.isDue("committed") {
                 logger.warning("still waiting for the committed offsets: a transaction has not ended: \(error)")
             }
         } catch let error as StoreError where error.kind == .alreadyOpen {

@@ -27,7 +27,8 @@ extension BroadcastWorker {
         output.truncatesDeadLetters = false
         opened = nil
         backoff.reset()
-        patience.hasWorked()
+        context.patience.hasWorked()
+        context.host.health.brokersAreDown(nil, of: label)
     }
 
     private mutating func write(_ offsets: [Int32: BroadcastOffset], _ entry: BroadcastJournalEntry) throws {
@@ -52,7 +53,7 @@ extension BroadcastWorker {
     }
 
     private func makeOutput() throws -> BroadcastOutput {
-        try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+        try context.host.untilItWorks(logger) { () throws(KafkaError) in
             try BroadcastOutput(context, slot: slot, logger: logger.clientSink)
         }
     }
@@ -66,7 +67,7 @@ extension BroadcastWorker {
             }
             output.truncatesDeadLetters = true
         }
-        if try patience.consider(error) { logger.warning("\(error); tried again") }
+        if let line = try context.host.consider(error) { logger.warning("\(line); tried again") }
         nextAttempt = .now + backoff.next()
         let isUnknown = output.transaction.isEndUnknown
         switch error.recovery {
@@ -106,7 +107,7 @@ extension BroadcastWorker {
         let reader = try Consumer(
             assigning: context.configuration.kafka, group: context.group, logger: logger.clientSink)
         let timeout = context.configuration.transactionTimeout
-        let found = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+        let found = try context.host.untilItWorks(logger) { () throws(KafkaError) in
             try reader.committedWhenStable(partitions, timeout: timeout)
         }
         let offsets = found.map { place, offset in
@@ -144,20 +145,27 @@ extension BroadcastWorker {
                     "the log of subscriptions no longer has the next offset (\(error)): remove the offsets of the group "
                         + "\(context.group), and start it again")
             }
+            if error.kind == .allBrokersDown {
+                context.host.health.brokersAreDown("\(error)", of: label)
+            }
             if error.isFatal { throw error }
-            if try patience.consider(error) { logger.warning("\(error); waiting") }
+            if error.kind == .authorization, context.patience.isStarting { refusal = error }
+            if let line = try context.host.consider(error) { logger.warning("\(line); waiting") }
         }
     }
 
     /// Begins again as a new member after an error of the consumer; after any other of the producer ends the transaction.
     mutating func recover(from error: KafkaError) throws {
-        guard consumer.fatalError != nil || error.isFatal && error.operation != "transaction" else {
+        guard
+            consumer.fatalError != nil || error.operation == "consume"
+                || error.isFatal && error.operation != "transaction"
+        else {
             switch phase {
             case .reading: return try endTransaction(after: error)
             case .unassigned, .locating: return try wait(after: error)
             }
         }
-        if try patience.consider(error) { logger.warning("\(error)", ["recovery": "\(error.recovery)"]) }
+        if let line = try context.host.consider(error) { logger.warning("\(line)", ["recovery": "\(error.recovery)"]) }
         logger.notice("recreates its consumer after: \(error)")
         try abort()
         try release()
@@ -168,7 +176,7 @@ extension BroadcastWorker {
 
     /// Nothing is open yet: what was asked for is asked for again.
     private mutating func wait(after error: KafkaError) throws {
-        if try patience.consider(error) { logger.warning("\(error); tried again") }
+        if let line = try context.host.consider(error) { logger.warning("\(line); tried again") }
         nextAttempt = .now + backoff.next()
         try release()
     }
@@ -178,7 +186,7 @@ extension BroadcastWorker {
         switch error.recovery {
         case .stop: throw PipelineError.defect("a table of channels cannot be used: \(error)")
         case .wipe: logger.error("\(error): it is filled again")
-        case .retry: if patience.isDue("store") { logger.error("\(error); tried again") }
+        case .retry: if context.patience.isDue("store") { logger.error("\(error); tried again") }
         }
         nextAttempt = .now + backoff.next()
         try abort()

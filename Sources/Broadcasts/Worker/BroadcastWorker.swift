@@ -1,4 +1,5 @@
 import Foundation
+import Hosting
 import KafkaClient
 import Pipeline
 import StateStore
@@ -9,7 +10,7 @@ import StateStore
 ///
 /// in one Kafka transaction, and then again. ``BroadcastCore`` decides; the worker does what the group says in
 /// `BroadcastWorker+Assignment` and `+Locating`, and ends transactions in `+Transactions`.
-struct BroadcastWorker: ~Copyable {
+struct BroadcastWorker: ~Copyable, GroupWorker {
     enum Phase {
         case unassigned
         /// The committed offsets are asked for, and the tables brought up to them.
@@ -29,7 +30,6 @@ struct BroadcastWorker: ~Copyable {
     let slot: String
     let context: BroadcastContext
     let logger: Logger
-    let patience: Patience
     let deadLetters: DeadLetterLog
     let origin: BroadcastJournalEntry
     var consumer: Consumer
@@ -39,6 +39,10 @@ struct BroadcastWorker: ~Copyable {
     var phase = Phase.unassigned
     /// How often the group has assigned partitions.
     var assignments = 0
+    /// Notices a consumer that gets nothing.
+    var watch = ConsumerWatch()
+    /// A refusal at the start: librdkafka reports some of them once and retries without another report.
+    var refusal: KafkaError?
     var batch = RecordBatch(readsHeaders: false)
     /// The first record of the batch that was not taken.
     var next = 0
@@ -57,9 +61,8 @@ struct BroadcastWorker: ~Copyable {
     init(_ number: Int, _ context: BroadcastContext, logger: Logger) throws {
         let configuration = context.configuration
         let slot = "\(configuration.instanceID)-\(number)"
-        let patience = Patience()
         let topics = configuration.topics
-        let output = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+        let output = try context.host.untilItWorks(logger) { () throws(KafkaError) in
             try BroadcastOutput(context, slot: slot, logger: logger.clientSink)
         }
         let consumer = try Self.makeConsumer(context, logger)
@@ -78,8 +81,7 @@ struct BroadcastWorker: ~Copyable {
         self.slot = slot
         self.context = context
         self.logger = logger
-        self.patience = patience
-        deadLetters = DeadLetterLog(patience, topic: topics.deadLetters)
+        deadLetters = DeadLetterLog(context.patience, topic: topics.deadLetters)
     }
 
     /// Works until the service drains or stops.
@@ -102,6 +104,7 @@ struct BroadcastWorker: ~Copyable {
     /// - Returns: whether the worker has ended.
     private mutating func round() throws -> Bool {
         try serveControl()
+        if let refusal { try considerErrors([refusal]) }
         if context.mustEnd {
             if opened != nil { try commit() }
             try release()
@@ -115,6 +118,9 @@ struct BroadcastWorker: ~Copyable {
         }
         return false
     }
+
+    /// In what is told of the process.
+    var label: String { "worker \(slot)" }
 
     /// There is nothing to do before the group, the broker or the clock has moved.
     func wait() { Thread.sleep(forTimeInterval: 0.02) }
@@ -132,12 +138,31 @@ struct BroadcastWorker: ~Copyable {
         if isDue { try commit() }
         try keepTables()
         guard isFresh else { return wait() }
-        guard next == batch.count else { return }
+        if next == batch.count { try fill(timeout: patienceForRecords) }
+    }
+
+    private mutating func fill(timeout: Duration) throws {
         batch.removeAll()
         next = 0
-        consumer.fill(&batch, limit: Self.batchSize, timeout: patienceForRecords)
+        consumer.fill(&batch, limit: Self.batchSize, timeout: timeout)
         context.meter.metrics.countUnreadable(batch.unreadable)
         try considerErrors(batch.errors)
+        try watchConsumer()
+    }
+
+    /// Checks a consumer that has been quiet for a long time (docs/kafka.md 11).
+    private mutating func watchConsumer() throws(KafkaError) {
+        guard batch.isEmpty, batch.endsOfPartition.isEmpty else {
+            refusal = nil
+            return watch.progressed(hasRecords: !batch.isEmpty)
+        }
+        guard watch.isCheckDue() else { return }
+        let topic = context.configuration.topics.subscriptions
+        let owned = core.owned.map { TopicPartition(topic: topic, partition: $0) }
+        guard let ends = try? consumer.endOffsets(owned, timeout: .seconds(2)) else { return watch.progressed() }
+        if watch.isStuck(ends: ends.mapValues(\.value), reached: { core.position($0.partition) ?? .max }) {
+            throw .stuckConsumer
+        }
     }
 
     /// How long nothing else is to be done.
@@ -200,11 +225,7 @@ struct BroadcastWorker: ~Copyable {
         while rate.budget() > 0, core.hasRoom, core.open.taken < configuration.commitMaxEvents {
             if next == batch.count {
                 takeEnds()
-                batch.removeAll()
-                next = 0
-                consumer.fill(&batch, limit: Self.batchSize, timeout: .zero)
-                context.meter.metrics.countUnreadable(batch.unreadable)
-                try considerErrors(batch.errors)
+                try fill(timeout: .zero)
                 guard !batch.isEmpty || !batch.endsOfPartition.isEmpty else { return }
             }
             let planned = core.open.planned
@@ -242,11 +263,11 @@ struct BroadcastWorker: ~Copyable {
         state.passes = core.owned.count { core.committed($0)?.pass != nil }
         state.isFresh = context.follower.view.isFresh(within: .seconds(10))
         context.board.set(state, of: number)
+        context.host.health.consumerIsHopeless(watch.isHopeless, of: label)
     }
 
     /// Leaves the group.
     consuming func close() {
-        context.board.remove(number)
         // After an error; otherwise it has released them.
         for number in core.owned { try? core.remove(number)?.close() }
         batch.removeAll()

@@ -208,6 +208,11 @@ package struct DeliveryCore {
         partitions[partition]?.streams[place(stream)].first
     }
 
+    /// The first offset of a topic's partition that was not handed in; nil for one that is not owned.
+    package func firstUnread(of stream: LaneStream, _ partition: Int32) -> Int64? {
+        partitions[partition].map { max($0.streams[place(stream)].first, $0.streams[place(stream)].end) }
+    }
+
     /// Whether nothing of a partition is held, in flight, or waits to be written.
     package func isIdle(_ partition: Int32) -> Bool {
         guard let state = partitions[partition], writing == nil, outbox.hasNothing(of: partition) else { return false }

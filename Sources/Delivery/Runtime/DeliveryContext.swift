@@ -1,10 +1,11 @@
 import Deliveries
-import KafkaClient
+import Hosting
 import Pipeline
 import Synchronization
 
 /// What the lanes of a process share. Any thread.
-final class DeliveryContext: Sendable {
+final class DeliveryContext: RoleContext {
+    let host: RoleHost
     let configuration: PipelineConfiguration
     let credentials: CredentialMap
     /// Of the map of lanes and the retry topics: lanes with another one are other lanes.
@@ -18,23 +19,20 @@ final class DeliveryContext: Sendable {
     /// Follows `topic.broadcasts`; nil where there are none.
     let broadcasts: BroadcastFollower?
     let start: DeliveryStart?
-    let clock = PipelineClock()
     let meter: DeliveryMeter
     let board = DeliveryBoard()
-    /// Give the partitions up and end.
-    let isDraining = Atomic<Bool>(false)
-    /// End at once.
-    let isStopping = Atomic<Bool>(false)
     private let running = Atomic<Int>(0)
 
     init(
-        _ configuration: PipelineConfiguration, start: DeliveryStart?, meter: DeliveryMeter, logger: Logger
+        _ host: RoleHost, _ configuration: PipelineConfiguration, start: DeliveryStart?, meter: DeliveryMeter,
+        logger: Logger
     ) throws(PipelineError) {
         do {
             credentials = try configuration.delivery.credentialMap()
         } catch {
             throw .decisionNeeded("delivery.credentials: \(error)")
         }
+        self.host = host
         self.configuration = configuration
         lanesHash = configuration.delivery.lanesHash
         dispatchTopics = configuration.topics.dispatchTopics
@@ -59,18 +57,7 @@ final class DeliveryContext: Sendable {
 
     /// After the last lane there is nothing to keep the process for.
     func laneEnded() {
-        guard running.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 else { return }
-        isDraining.store(true, ordering: .sequentiallyConsistent)
-    }
-
-    var mustEnd: Bool { isDraining.load(ordering: .acquiring) || isStopping.load(ordering: .acquiring) }
-    var mustStop: Bool { isStopping.load(ordering: .acquiring) }
-
-    /// See ``Patience/untilItWorks(_:mustEnd:explained:tell:_:)``.
-    func untilItWorks<Value: ~Copyable>(
-        _ patience: Patience, _ logger: Logger, _ body: () throws(KafkaError) -> Value
-    ) throws -> Value {
-        try patience.untilItWorks(logger, mustEnd: { mustEnd }, body)
+        if running.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 { host.drain() }
     }
 }
 

@@ -1,23 +1,22 @@
+import Hosting
 import Telemetry
 
 /// The line of status: what was finished since the last one, and the totals at the end.
-struct DeliveryStatusLine {
+struct DeliveryStatusLine: StatusLine {
+    private let meter: DeliveryMeter
+    private let board: DeliveryBoard
     private var last: DeliveryMeter.Reading
-    private var lastTime = ContinuousClock.now
-    private let start = ContinuousClock.now
 
-    init(_ reading: DeliveryMeter.Reading) {
-        last = reading
+    init(_ meter: DeliveryMeter, _ board: DeliveryBoard) {
+        self.meter = meter
+        self.board = board
+        last = meter.reading
     }
 
-    /// Nil unless ten seconds have passed.
-    mutating func next(_ reading: DeliveryMeter.Reading, _ board: DeliveryBoard) -> String? {
-        guard .now - lastTime >= .seconds(10) else { return nil }
-        let seconds = max(0.001, (.now - lastTime) / .seconds(1))
-        defer {
-            last = reading
-            lastTime = .now
-        }
+    mutating func next(_ time: Duration) -> String? {
+        let reading = meter.reading
+        let seconds = time / .seconds(1)
+        defer { last = reading }
         let rates = [
             "\(NumberText.rate(Double(reading.requests - last.requests) / seconds)) requests/s",
             "\(NumberText.rate(Double(reading.outcomes - last.outcomes) / seconds)) outcomes/s",
@@ -30,8 +29,10 @@ struct DeliveryStatusLine {
         return (rates + lanes).joined(separator: "; ")
     }
 
-    func total(_ reading: DeliveryMeter.Reading) -> String {
-        "ended: \(reading.requests) requests, \(reading.outcomes) outcomes, of which \(reading.accepted) accepted, "
-            + "\(reading.retries) retries, in \(Int((.now - start) / .seconds(1))) s"
+    func total(_ time: Duration) -> String {
+        let reading = meter.reading
+        return
+            "ended: \(reading.requests) requests, \(reading.outcomes) outcomes, of which \(reading.accepted) accepted, "
+            + "\(reading.retries) retries, in \(Int(time / .seconds(1))) s"
     }
 }

@@ -26,7 +26,8 @@ struct LaneIntake: ~Copyable {
     /// What a record of the topic's batch is to this lane.
     mutating func read(_ stream: StreamIntake) -> LaneRecordReader.Finding { stream.readFirst(&reader) }
 
-    mutating func fill(_ stream: StreamIntake, with consumer: inout Consumer) {
+    /// - Returns: whether something has arrived.
+    mutating func fill(_ stream: StreamIntake, with consumer: inout Consumer) -> Bool {
         stream.fill(with: &consumer, into: &errors)
     }
 
@@ -58,6 +59,8 @@ final class StreamIntake {
     private var next = 0
     private var waiting: [Int32: PartitionIntake] = [:]
     private var waitingCount = 0
+    /// Notices a consumer that gets nothing of the topic.
+    var watch = ConsumerWatch()
 
     init(_ stream: LaneStream, queue: Int, topic: String) {
         self.stream = stream
@@ -78,12 +81,15 @@ final class StreamIntake {
         return (record.offset, record.timestamp ?? .epoch)
     }
 
-    func fill(with consumer: inout Consumer, into errors: inout [KafkaError]) {
-        guard wantsMore else { return }
+    func fill(with consumer: inout Consumer, into errors: inout [KafkaError]) -> Bool {
+        guard wantsMore else { return false }
         batch.removeAll()
         next = 0
         consumer.fill(&batch, from: queue, limit: Self.batchSize, timeout: .zero)
         errors += batch.errors
+        guard !batch.isEmpty || !batch.endsOfPartition.isEmpty else { return false }
+        watch.progressed(hasRecords: !batch.isEmpty)
+        return true
     }
 
     fileprivate func readFirst(_ reader: inout LaneRecordReader) -> LaneRecordReader.Finding {

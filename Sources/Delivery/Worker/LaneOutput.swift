@@ -16,7 +16,8 @@ struct LaneOutput: ~Copyable {
         let configuration = context.configuration
         let id =
             DeliveryConfiguration.group(of: lane, in: configuration.groupID) + "." + configuration.instanceID
-        var transaction = try LazyTransaction(configuration, id: id, logger: logger)
+        var transaction = try LazyTransaction(
+            configuration, id: id, calls: context.host.calls, of: "lane \(lane)", logger: logger)
         let deliveries = try transaction.topic(configuration.topics.deliveries)
         var retries: [LaneStream: ProducerTopic] = [:]
         for stream in context.streams where stream.tier != nil {

@@ -31,6 +31,7 @@ extension LaneWorker {
     private mutating func startAssignment(_ partitions: [TopicPartition]) throws {
         logger.info("assigned \(partitions.count) partitions")
         assignments += 1
+        refusal = nil
         // An unanswered assignment would block the whole group until the committed offsets are known.
         try consumer.assign([:])
         if case .ending = phase { return }
@@ -93,6 +94,7 @@ extension LaneWorker {
 
     /// The lag counts from what this lane has finished: the client's own figure ignores commits in transactions.
     private mutating func observe(_ statistics: ClientStatistics) {
+        if statistics.isConnected { context.host.health.brokersAreDown(nil, of: label) }
         var lag: Int64 = 0
         for each in statistics.partitions {
             guard let stream = context.stream(of: each.partition.topic),

@@ -12,7 +12,7 @@ extension LaneWorker {
             guard stream.wantsMore, core.owned.contains(where: { core.isReading($0, stream.stream.kind) }) else {
                 continue
             }
-            intake.fill(stream, with: &consumer)
+            if intake.fill(stream, with: &consumer) { refusal = nil }
             handInBatch(stream, now)
         }
     }
@@ -81,6 +81,26 @@ extension LaneWorker {
             guard let note = waiting.note else { return true }
             return core.retry(
                 waiting.record, note, tier: tier, at: waiting.offset, appendedAt: waiting.appendedAt, now: now)
+        }
+    }
+
+    /// Checks a consumer that has got nothing of a topic for a long time (docs/kafka.md 11).
+    mutating func watchConsumer() throws(KafkaError) {
+        guard case .reading = phase else { return }
+        for (index, stream) in intake.streams.enumerated() where stream.watch.isCheckDue() {
+            let owned = core.owned.filter { core.isReading($0, stream.stream.kind) && !stream.isWaiting($0) }
+            let places = owned.map { TopicPartition(topic: context.topics[index], partition: $0) }
+            guard stream.wantsMore, let ends = try? consumer.endOffsets(places, timeout: .seconds(2)) else {
+                stream.watch.progressed()
+                continue
+            }
+            var wanted: [TopicPartition: Int64] = [:]
+            for (place, end) in ends { wanted[place] = limit(end.value, of: stream.stream, place.partition) }
+            if stream.watch.isStuck(
+                ends: wanted, reached: { core.firstUnread(of: stream.stream, $0.partition) ?? .max })
+            {
+                throw .stuckConsumer
+            }
         }
     }
 

@@ -17,6 +17,7 @@ extension LaneWorker {
         core.committed()
         backoff.reset()
         patience.hasWorked()
+        context.host.health.brokersAreDown(nil, of: label)
         context.meter.committed(transaction) { [context] in context.topic($0) }
     }
 
@@ -36,7 +37,7 @@ extension LaneWorker {
         if let refusal = output.transaction.takeRefusal() {
             throw PipelineError.unplaceableRecord("the broker permanently refuses a record: \(refusal)")
         }
-        if let line = try patience.consider(error) ? "\(error)" : nil { logger.warning("\(line); tried again") }
+        if let line = try context.host.consider(error, patience) { logger.warning("\(line); tried again") }
         nextCommit = .now + backoff.next()
         let isUnknown = output.transaction.isEndUnknown
         switch error.recovery {
@@ -64,7 +65,7 @@ extension LaneWorker {
         }
         logger.notice("recreates its producer after: \(error)")
         let (context, name, logger) = (self.context, self.name, self.logger)
-        output = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+        output = try context.host.untilItWorks(logger, patience, whileDraining: true) { () throws(KafkaError) in
             try LaneOutput(context, lane: name, logger: logger.clientSink)
         }
     }
@@ -84,7 +85,7 @@ extension LaneWorker {
             group: DeliveryConfiguration.group(of: name, in: context.configuration.groupID),
             logger: logger.clientSink)
         let timeout = context.configuration.transactionTimeout
-        let committed = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+        let committed = try context.host.untilItWorks(logger, patience, whileDraining: true) { () throws(KafkaError) in
             try consumer.committedWhenStable(topics, timeout: timeout)
         }
         core.resolve { [context] stream, partition in
@@ -104,14 +105,20 @@ extension LaneWorker {
                     "lane \(name): the log no longer has the next offset: pushes were lost to retention (\(error)); "
                         + "removing the group's offsets starts it again")
             }
+            if error.kind == .allBrokersDown {
+                context.host.health.brokersAreDown("\(error)", of: label)
+            }
             if error.isFatal { throw error }
-            if try patience.consider(error) { logger.warning("\(error); waiting") }
+            if error.kind == .authorization, patience.isStarting { refusal = error }
+            if let line = try context.host.consider(error, patience) { logger.warning("\(line); waiting") }
         }
     }
 
     /// Begins again as a new member after an error of the consumer, and waits after any other.
     mutating func recover(from error: KafkaError) throws {
-        if try patience.consider(error) { logger.warning("\(error)", ["recovery": "\(error.recovery)"]) }
+        if let line = try context.host.consider(error, patience) {
+            logger.warning("\(line)", ["recovery": "\(error.recovery)"])
+        }
         guard consumer.fatalError != nil || error.isFatal || error.recovery == .recreateClient else {
             nextCommit = .now + backoff.next()
             consumer.waitForRecords(in: [], timeout: .milliseconds(100))
@@ -125,12 +132,9 @@ extension LaneWorker {
     }
 
     static func waitForTopics(_ context: DeliveryContext, _ patience: Patience, _ logger: Logger) throws {
-        let consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
-        try context.untilItWorks(patience, logger) { () throws(KafkaError) in
-            var counts: [String: Int] = [:]
-            for topic in context.topics + [context.configuration.topics.deliveries] {
-                counts[topic] = try consumer.partitionCount(of: topic, timeout: .seconds(3))
-            }
+        var consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
+        try context.host.untilItWorks(logger, patience) { () throws(KafkaError) in
+            let counts = try consumer.partitionCounts(of: context.topics + [context.configuration.topics.deliveries])
             for (topic, count) in counts.sorted(by: { $0.key < $1.key }) where count != counts[context.topics[0]] {
                 throw .wrongPartitions(topic, count, context.topics[0], counts[context.topics[0]] ?? 0)
             }

@@ -1,3 +1,4 @@
+import Hosting
 import KafkaClient
 import Pipeline
 
@@ -10,7 +11,7 @@ import Pipeline
 /// `LaneWorker+Locating`, to records in `LaneWorker+Reading`, to requests in `LaneWorker+Sending`, to transactions in
 /// `LaneWorker+Transactions`. It never waits for a provider, and a provider never waits for a commit: requests are on
 /// the HTTP clients' threads.
-struct LaneWorker: ~Copyable {
+struct LaneWorker: ~Copyable, GroupWorker {
     /// What the group has said, and what is done about it.
     enum Phase {
         case unassigned
@@ -27,6 +28,7 @@ struct LaneWorker: ~Copyable {
     let context: DeliveryContext
     let logger: Logger
     let signal: QueueSignal
+    /// Its own, since it has a group and topics of its own: another lane's work says nothing of what this one may do.
     let patience: Patience
     var consumer: Consumer
     var output: LaneOutput
@@ -40,6 +42,8 @@ struct LaneWorker: ~Copyable {
     var roles: [Int32: LaneStart.Role] = [:]
     var backoff = Backoff()
     var fencings = Fencings()
+    /// A refusal at the start: librdkafka reports some of them once and retries without another report.
+    var refusal: KafkaError?
     /// When the next transaction, look at the ends, and report to the board are due.
     var nextCommit = ContinuousClock.now
     var nextLook = ContinuousClock.now
@@ -54,7 +58,7 @@ struct LaneWorker: ~Copyable {
         let core = DeliveryCore(Self.settings(of: name, context))
         let patience = Patience()
         try Self.waitForTopics(context, patience, logger)
-        let output = try context.untilItWorks(patience, logger) { () throws(KafkaError) in
+        let output = try context.host.untilItWorks(logger, patience) { () throws(KafkaError) in
             try LaneOutput(context, lane: name, logger: logger.clientSink)
         }
         let consumer = try Self.makeConsumer(of: name, context, signal, logger)
@@ -109,7 +113,8 @@ struct LaneWorker: ~Copyable {
         takeAnswers(now)
         try locate()
         read(now)
-        try considerErrors(intake.takeErrors())
+        try considerErrors(intake.takeErrors() + (refusal.map { [$0] } ?? []))
+        try watchConsumer()
         send(now)
         try commitIfDue(now)
         try releaseIfDone()
@@ -118,6 +123,9 @@ struct LaneWorker: ~Copyable {
         consumer.waitForRecords(in: wantedQueues, timeout: .milliseconds(20))
         return false
     }
+
+    /// In what is told of the process.
+    var label: String { "lane \(name)" }
 
     /// The queues whose records would be read now.
     private var wantedQueues: [Int] {
@@ -156,6 +164,7 @@ struct LaneWorker: ~Copyable {
             lane.headAge = .milliseconds(max(0, now - oldest))
         }
         context.board.set(lane, of: name)
+        context.host.health.consumerIsHopeless(intake.streams.contains { $0.watch.isHopeless }, of: label)
     }
 
     /// Tells a pause, and its end, once.
@@ -184,6 +193,7 @@ struct LaneWorker: ~Copyable {
     /// Leaves the group and ends the connections.
     consuming func close() {
         context.board.remove(name)
+        context.laneEnded()
         senders.close()
         intake.removeAll()
         consumer.close()

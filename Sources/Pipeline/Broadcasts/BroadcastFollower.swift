@@ -20,20 +20,19 @@ package final class BroadcastFollower: Sendable {
     /// The newest view. It says nothing yet while `freshSince` is nil.
     package var view: BroadcastView { published.withLock { $0 } }
 
-    /// Follows the topic on the caller's thread until `mustEnd`, which is asked at least every few seconds. It waits for
-    /// the broker without limit, with a log line every 10 s; the view grows old meanwhile.
+    /// Follows the topic on the caller's thread until its host drains or stops. It waits for the broker without limit, with a log line every 10 s; the view grows old meanwhile.
     ///
     /// - Throws: ``PipelineError``: another number of partitions than one, or what a person has to fix where the topic's
     ///   end has never been reached.
-    package func run(until mustEnd: @escaping @Sendable () -> Bool) throws {
+    package func run(on host: RoleHost) throws {
         let patience = Patience()
         do {
-            while !mustEnd() {
-                var reading = try patience.untilItWorks(logger, mustEnd: mustEnd) { () throws(KafkaError) in
-                    try BroadcastReading(configuration, patience: patience, logger: logger, metrics: metrics)
+            while !host.mustEnd {
+                var reading = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
+                    try BroadcastReading(configuration, host, patience, logger: logger, metrics: metrics)
                 }
                 var isSame = true
-                while isSame, !mustEnd() {
+                while isSame, !host.mustEnd {
                     isSame = try reading.round()
                     let view = isSame ? reading.view : BroadcastView()
                     published.withLock { $0 = view }
@@ -50,6 +49,7 @@ private struct BroadcastReading: ~Copyable {
 
     private let partition: TopicPartition
     private let settings: Settings
+    private let host: RoleHost
     private let patience: Patience
     private let logger: Logger
     private let metrics: Metrics
@@ -64,7 +64,7 @@ private struct BroadcastReading: ~Copyable {
     private var refusal: KafkaError?
 
     init(
-        _ configuration: PipelineConfiguration, patience: Patience, logger: Logger, metrics: Metrics
+        _ configuration: PipelineConfiguration, _ host: RoleHost, _ patience: Patience, logger: Logger, metrics: Metrics
     ) throws(KafkaError) {
         let partition = TopicPartition(topic: configuration.topics.broadcasts, partition: 0)
         let settings = configuration.kafka.merging(["auto.offset.reset": "error"]) { $1 }
@@ -75,6 +75,7 @@ private struct BroadcastReading: ~Copyable {
         try consumer.assign([partition: starts[partition] ?? Offset(0)])
         self.partition = partition
         self.settings = settings
+        self.host = host
         self.patience = patience
         self.logger = logger
         self.metrics = metrics
@@ -156,7 +157,7 @@ private struct BroadcastReading: ~Copyable {
 
     private mutating func consider(_ error: KafkaError) throws {
         if error.isFatal { throw PipelineError.defect("the reader of \(partition.topic) failed: \(error)") }
-        if try patience.consider(error) { logger.warning("\(partition.topic): \(error); waiting") }
+        if let line = try host.consider(error, patience) { logger.warning("\(partition.topic): \(line); waiting") }
         if error.kind == .authorization, patience.isStarting { refusal = error }
     }
 

@@ -16,6 +16,9 @@ extension PipelineConfiguration {
         return settings
     }
 
+    /// A thread that is in one call of a transaction for longer hangs.
+    package var longestCall: Duration { transactionTimeout * 2 + .seconds(20) }
+
     /// The settings of a transactional producer.
     package var transactionSettings: Settings {
         let timeout = transactionTimeout.wholeMilliseconds

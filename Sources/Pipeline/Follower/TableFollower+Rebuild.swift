@@ -22,7 +22,7 @@ extension TableFollower {
             starts = try ask(for: { consumer, partitions throws(KafkaError) in
                 try consumer.startOffsets(partitions, timeout: .seconds(2))
             })
-            context.board.followerUnanswered(nil)
+            context.host.health.topicAnswers()
         } catch {
             retriesAt = .now + backoff.next()
             return try unanswered(error, "the subscriptions' first offsets are not known")
@@ -65,7 +65,7 @@ extension TableFollower {
                 "\(topic.name) no longer has the next offset: it was cut, or deleted and created again (\(error))")
         }
         if error.isFatal { throw PipelineError.defect("the subscriptions' reader failed: \(error)") }
-        if let line = try context.consider(error) { logger.warning("\(line); waiting") }
+        if let line = try context.host.consider(error) { logger.warning("\(line); waiting") }
         if error.kind == .authorization, context.patience.isStarting { refusal = error }
     }
 }

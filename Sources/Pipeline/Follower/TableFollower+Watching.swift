@@ -8,14 +8,14 @@ extension TableFollower {
         let hasNews = !records.isEmpty || !records.endsOfPartition.isEmpty
         guard !hasNews, !mustStore, freshness.isAnswered, let ends else {
             watch.progressed(hasRecords: !records.isEmpty)
-            return context.board.consumerIsHopeless(watch.isHopeless, of: Self.name)
+            return context.host.health.consumerIsHopeless(watch.isHopeless, of: Self.name)
         }
         guard watch.isCheckDue() else { return }
         let offsets = position.offsets
         let isStuck = watch.isStuck(
             ends: Dictionary(uniqueKeysWithValues: zip(partitions, ends)).filter { read.starts[$0.key] != nil },
             reached: { offsets[Int($0.partition)] })
-        context.board.consumerIsHopeless(watch.isHopeless, of: Self.name)
+        context.host.health.consumerIsHopeless(watch.isHopeless, of: Self.name)
         guard isStuck else { return }
         logger.notice("recreates the subscriptions' consumer: \(KafkaError.stuckConsumer.message)")
         try replaceConsumer()
@@ -40,5 +40,5 @@ extension TableFollower {
         context.meter.setHungSubscriptions(hungTransactions.hung.count)
     }
 
-    private static var name: String { "the subscriptions table" }
+    static var name: String { "the subscriptions table" }
 }

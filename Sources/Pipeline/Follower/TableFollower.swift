@@ -102,7 +102,7 @@ struct TableFollower: ~Copyable {
             })
             barrier = request
             freshness.asked(at: began, isAnswered: true)
-            context.board.followerUnanswered(nil)
+            context.host.health.topicAnswers()
             watchTransactions()
         } catch {
             freshness.asked(at: began, isAnswered: false)
@@ -128,8 +128,8 @@ struct TableFollower: ~Copyable {
     /// Handles the error of a query to the broker.
     func unanswered(_ error: any Error, _ what: String) throws {
         guard let error = error as? KafkaError else { throw error }
-        context.board.followerUnanswered("\(error)")
-        if let line = try context.consider(error) { logger.warning("\(what): \(line)") }
+        context.host.health.brokersAreDown("\(error)", of: Self.name)
+        if let line = try context.host.consider(error) { logger.warning("\(what): \(line)") }
     }
 
     private mutating func follow() throws {

@@ -19,8 +19,8 @@ struct BrokerProbe: ~Copyable {
     /// Waits until every topic answers. A missing topic, a refused login or ACL ends the wait after 30 s.
     mutating func waitForTopics(_ topics: [String]) throws {
         var consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
-        partitions = try context.untilItWorks(logger) { () throws(KafkaError) in
-            try Self.check(topics, with: &consumer)
+        partitions = try context.host.untilItWorks(logger) { () throws(KafkaError) in
+            try consumer.partitionCounts(of: topics)
         }
     }
 
@@ -45,44 +45,12 @@ struct BrokerProbe: ~Copyable {
             ])
     }
 
-    /// Queries every topic once. An error event says more than the timeout that it caused.
-    ///
-    /// - Returns: how many partitions each of them has.
-    private static func check(
-        _ topics: [String], with consumer: inout Consumer
-    ) throws(KafkaError) -> [String: Int] {
-        var partitions: [String: Int] = [:]
-        var missing: [String] = []
-        var lastMissing: KafkaError?
-        for topic in topics {
-            do {
-                partitions[topic] = try consumer.partitionCount(of: topic, timeout: .seconds(3))
-            } catch {
-                var cause = error
-                while let event = consumer.nextEvent(timeout: .zero) {
-                    if case .error(let error) = event, error.explains(cause) { cause = error }
-                }
-                guard cause.kind == .unknownTopicOrPartition else { throw cause }
-                missing.append(topic)
-                lastMissing = cause
-            }
-        }
-        if var error = lastMissing {
-            error.message =
-                "no such topic: \(missing.joined(separator: ", ")); `carillon topics create` makes what is missing"
-            error.partition = nil
-            error.operation = ""
-            throw error
-        }
-        return partitions
-    }
-
     /// The subscriptions topic as it is now, to validate a stored table against.
     mutating func subscriptionTopic() throws -> SubscriptionTopic {
         let name = context.configuration.topics.subscriptions
         let settings = context.configuration.kafka
         let consumer = try Consumer(assigning: settings, logger: logger.clientSink)
-        let (starts, ends) = try context.untilItWorks(logger) { () throws(KafkaError) -> ([Int64], [Int64]) in
+        let (starts, ends) = try context.host.untilItWorks(logger) { () throws(KafkaError) -> ([Int64], [Int64]) in
             let partitions = try consumer.partitions(of: name, timeout: .seconds(5))
             let starts = try consumer.startOffsets(partitions, timeout: .seconds(5))
             let ends = try consumer.endOffsets(partitions, timeout: .seconds(5))
@@ -103,7 +71,7 @@ struct BrokerProbe: ~Copyable {
                     (TopicPartition(topic: topic.name, partition: Int32($0.offset)), $0.element)
                 })
         }
-        let judgements = try context.untilItWorks(logger) { () throws(KafkaError) in
+        let judgements = try context.host.untilItWorks(logger) { () throws(KafkaError) in
             try LogCheck.judge(
                 byPartition(position.records).filter { !context.holds.isSuspect($0.key) },
                 starts: byPartition(topic.startOffsets.map { Offset($0) }),
@@ -184,17 +152,6 @@ struct BrokerProbe: ~Copyable {
         } catch {
             isSilent = error.kind == .timedOut
             throw error
-        }
-    }
-}
-
-extension KafkaError {
-    /// Whether it explains why a call failed: a broker that closes the connection may need another security.protocol.
-    fileprivate func explains(_ failure: KafkaError) -> Bool {
-        switch kind.traits.connection {
-        case .refused: true
-        case .broken: failure.kind == .transport || failure.kind == .timedOut
-        case .noBroker, nil: false
         }
     }
 }

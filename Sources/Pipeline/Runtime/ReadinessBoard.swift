@@ -1,10 +1,6 @@
 import Synchronization
 
-/// Where every thread of a pipeline reports its state; ``Readiness`` and ``Liveness`` follow from it. Any thread.
-///
-/// The broker counts as unreachable by the latest report: the table's follower queries it every second, and a worker is
-/// notified when all its connections are down. Since the follower's query goes to the leaders of a whole topic, its answer
-/// clears every worker's report.
+/// Where every thread of a pipeline reports its state; with what its host knows, ``Readiness`` follows. Any thread.
 final class ReadinessBoard: Sendable {
     enum WorkerState: CaseIterable {
         /// It waits for the group's assignment.
@@ -31,16 +27,8 @@ final class ReadinessBoard: Sendable {
         var isStarted = false
         var isEnded = false
         var workers: [WorkerState]
-        /// The workers whose latest report is that no broker answers, and the error.
-        var unanswered: [Int: String] = [:]
-        var unansweredFollower: String?
-        var unansweredWait: String?
-        /// By how many seconds the wall clock is off.
-        var clockIsOff: Int64?
         /// The batches that cannot be read and are not passed yet, by reader.
         var unreadable: [String: String] = [:]
-        /// Whose consumers get nothing, and whose new ones get nothing either.
-        var hopeless: Set<String> = []
     }
 
     private let state: Mutex<State>
@@ -56,32 +44,6 @@ final class ReadinessBoard: Sendable {
 
     func set(_ workerState: WorkerState, worker: Int) { state.withLock { $0.workers[worker] = workerState } }
 
-    /// What is retried until it works (at the start, and for a new producer) has failed; why, or nil once it worked.
-    func waitUnanswered(_ why: String?) { state.withLock { $0.unansweredWait = why } }
-
-    /// A worker's connections are all down; why, or nil once one is up or a transaction was committed.
-    func brokersAreDown(_ why: String?, worker: Int) { state.withLock { $0.unanswered[worker] = why } }
-
-    /// The follower's query for the topic's ends was not answered; why, or nil when it was.
-    func followerUnanswered(_ why: String?) {
-        state.withLock { state in
-            state.unansweredFollower = why
-            if why == nil { state.unanswered = [:] }
-        }
-    }
-
-    /// Whether a consumer got nothing although there was something to read, and neither did the one that replaced it.
-    func consumerIsHopeless(_ isHopeless: Bool, of name: String) {
-        state.withLock { state in
-            if isHopeless { state.hopeless.insert(name) } else { state.hopeless.remove(name) }
-        }
-    }
-
-    var liveness: Liveness { Liveness(stuck: state.withLock { $0.isEnded ? [] : $0.hopeless.sorted() }) }
-
-    /// The wall clock has been set, by so many seconds; nil: it has not.
-    func clockIsOff(_ seconds: Int64?) { state.withLock { $0.clockIsOff = seconds } }
-
     /// A reader passes a batch that cannot be read; its place, or nil once it has passed it.
     func passes(_ place: String?, in reader: String) { state.withLock { $0.unreadable[reader] = place } }
 
@@ -89,15 +51,13 @@ final class ReadinessBoard: Sendable {
     ///   - tableBehind: the reason that the table's gate gives, if it is closed.
     ///   - holds: the partitions that are held or wait for their turn.
     func readiness(
-        isDraining: Bool, tableBehind: Readiness.Reason?, holds: [Readiness.Reason] = []
+        _ host: RoleHost, tableBehind: Readiness.Reason?, holds: [Readiness.Reason] = []
     ) -> Readiness {
         let state = state.withLock { $0 }
         if state.isEnded { return Readiness(reasons: [.notRunning]) }
-        if isDraining { return Readiness(reasons: [.draining]) }
-        let away = state.unansweredWait ?? state.unansweredFollower ?? state.unanswered.min { $0.key < $1.key }?.value
-        var reasons = away.map { [Readiness.Reason.brokerAway($0)] } ?? []
+        if host.mustEnd { return Readiness(reasons: [.draining]) }
+        var reasons = host.health.reasons
         guard state.isStarted else { return Readiness(reasons: reasons + [.starting]) }
-        if let seconds = state.clockIsOff { reasons.append(.clockOff(seconds: seconds)) }
         if let tableBehind { reasons.append(tableBehind) }
         reasons += holds + state.unreadable.values.sorted().map { .unreadable($0) }
         for workerState in WorkerState.allCases {
@@ -105,5 +65,12 @@ final class ReadinessBoard: Sendable {
             if !workers.isEmpty, let reason = workerState.reason(of: workers) { reasons.append(reason) }
         }
         return Readiness(reasons: reasons)
+    }
+}
+
+extension HealthBoard {
+    /// Why no role of this host is ready.
+    package var reasons: [Readiness.Reason] {
+        (away.map { [.brokerAway($0)] } ?? []) + (clockIsOff.map { [.clockOff(seconds: $0)] } ?? [])
     }
 }

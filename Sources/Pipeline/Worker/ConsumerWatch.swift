@@ -2,7 +2,7 @@ import KafkaClient
 
 /// Notices a consumer that no longer gets what its partitions hold (docs/kafka.md 11): nothing arrived for a minute
 /// while there was something to read. The group does not notice, since polling counts as being alive.
-struct ConsumerWatch {
+package struct ConsumerWatch {
     private let limit: Duration
     private var quietSince: ContinuousClock.Instant
     /// The last stable offsets at the last look, where they were ahead of what has been reached.
@@ -10,30 +10,30 @@ struct ConsumerWatch {
     /// How many consumers were found stuck, one after the other, since records came or all was read.
     private var stuckInARow = 0
 
-    init(limit: Duration = .seconds(60), now: ContinuousClock.Instant = .now) {
+    package init(limit: Duration = .seconds(60), now: ContinuousClock.Instant = .now) {
         self.limit = limit
         quietSince = now
     }
 
     /// Whether a new consumer was stuck as well: another one does not help.
-    var isHopeless: Bool { stuckInARow > 1 }
+    package var isHopeless: Bool { stuckInARow > 1 }
 
     /// Something arrived, or it is unknown whether there is something to read: the quiet time begins again.
     ///
     /// - Parameter hasRecords: whether there were records. The end of a partition is no sign of health: a new consumer
     ///   reports the ends of partitions that nobody writes to.
-    mutating func progressed(hasRecords: Bool = false, now: ContinuousClock.Instant = .now) {
+    package mutating func progressed(hasRecords: Bool = false, now: ContinuousClock.Instant = .now) {
         quietSince = now
         ahead = [:]
         if hasRecords { stuckInARow = 0 }
     }
 
     /// Whether it has been quiet for so long that the ends should be queried.
-    func isCheckDue(now: ContinuousClock.Instant = .now) -> Bool { now - quietSince >= limit }
+    package func isCheckDue(now: ContinuousClock.Instant = .now) -> Bool { now - quietSince >= limit }
 
     /// Compares the last stable offsets with what was reached. One that is ahead is only remembered at first, since the
     /// records may be in flight; after another quiet minute the consumer is stuck.
-    mutating func isStuck(
+    package mutating func isStuck(
         ends: [TopicPartition: Int64], reached: (TopicPartition) -> Int64, now: ContinuousClock.Instant = .now
     ) -> Bool {
         let before = ahead

@@ -4,17 +4,27 @@ import KafkaClient
 package struct LazyTransaction: ~Copyable {
     private var producer: Producer
     private let timeout: Duration
+    private let calls: CallWatch
+    private let name: String
     private var headers: [HeaderView] = []
     private var isBegun = false
     /// Whether it is unknown, after an error, if the last transaction was committed.
     package private(set) var isEndUnknown = false
 
     /// Makes the producer. Before the first record come its topics, then ``fencePredecessor()``.
+    ///
+    /// - Parameters:
+    ///   - id: the transactional id.
+    ///   - calls: notices where a call hangs.
+    ///   - name: whose calls they are.
     package init(
-        _ configuration: PipelineConfiguration, id: String, logger: @escaping ClientLog.Sink
+        _ configuration: PipelineConfiguration, id: String, calls: CallWatch, of name: String,
+        logger: @escaping ClientLog.Sink
     ) throws(KafkaError) {
         producer = try Producer(settings: configuration.transactionSettings, transactionalID: id, logger: logger)
         timeout = configuration.transactionTimeout
+        self.calls = calls
+        self.name = name
     }
 
     /// Fetches the topic's metadata.
@@ -62,6 +72,8 @@ package struct LazyTransaction: ~Copyable {
         _ offsets: [TopicPartition: CommittedOffset], _ group: borrowing GroupMetadata
     ) throws(KafkaError) {
         try begin()
+        calls.enter(name)
+        defer { calls.leave(name) }
         try producer.sendOffsets(offsets, group, deadline: timeout)
         do throws(KafkaError) {
             try producer.commitTransaction()
@@ -74,6 +86,8 @@ package struct LazyTransaction: ~Copyable {
 
     package mutating func abort() throws(KafkaError) {
         guard isBegun else { return }
+        calls.enter(name)
+        defer { calls.leave(name) }
         try producer.abortTransaction()
         isBegun = false
     }

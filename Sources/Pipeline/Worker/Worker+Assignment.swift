@@ -24,7 +24,7 @@ extension Worker {
 
     /// The lag counts from what was processed here: the client's own figure ignores commits in transactions.
     private mutating func observe(_ statistics: ClientStatistics) {
-        if statistics.isConnected { context.board.brokersAreDown(nil, worker: slot.number) }
+        if statistics.isConnected { context.host.health.brokersAreDown(nil, of: slot.label) }
         var lag: [SourcePartition: Int] = [:]
         for each in statistics.partitions {
             guard let partition = context.configuration.topics.sourcePartition(of: each.partition),

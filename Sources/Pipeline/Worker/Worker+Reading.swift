@@ -72,6 +72,6 @@ extension Worker {
     }
 
     private func showHopelessness() {
-        context.board.consumerIsHopeless(health.isHopeless, of: "worker \(slot.number)")
+        context.host.health.consumerIsHopeless(health.isHopeless, of: slot.label)
     }
 }

@@ -62,7 +62,7 @@ extension Worker {
     }
 
     private func report(_ error: KafkaError) throws {
-        if let line = try context.consider(error) {
+        if let line = try context.host.consider(error) {
             logger.warning("\(line)", ["recovery": "\(error.recovery)"])
         }
     }
@@ -167,11 +167,11 @@ extension Worker {
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
             health.fencings.consider(error)
-            if error.kind == .allBrokersDown { context.board.brokersAreDown("\(error)", worker: slot.number) }
+            if error.kind == .allBrokersDown { context.host.health.brokersAreDown("\(error)", of: slot.label) }
             if error.kind == .fencedInstanceID, !health.fencings.mayBeOwnDoing() { throw slotTaken(error) }
             if error.kind == .offsetOutOfRange { throw KafkaError.overtaken(error) }
             if error.isFatal { throw error }
-            if let line = try context.consider(error) { logger.warning("\(line); waiting") }
+            if let line = try context.host.consider(error) { logger.warning("\(line); waiting") }
             if error.kind == .authorization, context.patience.isStarting { health.refusal = error }
         }
     }
@@ -191,7 +191,7 @@ extension Worker {
 extension Worker {
     /// Waits for the broker as long as it takes.
     static func makeOutput(slot: Slot, context: WorkerContext, logger: Logger) throws -> TransactionOutput {
-        try context.untilItWorks(logger) { () throws(KafkaError) in
+        try context.host.untilItWorks(logger) { () throws(KafkaError) in
             var output = try TransactionOutput(
                 configuration: context.configuration, slot: slot, origin: context.journalOrigin,
                 logger: logger.clientSink)
@@ -219,7 +219,7 @@ extension Worker {
 
 extension KafkaError {
     /// Nothing arrives although there is something to read: the consumer is recreated.
-    static var stuckConsumer: KafkaError {
+    package static var stuckConsumer: KafkaError {
         KafkaError(
             kind: .other, recovery: .recreateClient, name: "",
             message: "nothing arrives although there is something to read",

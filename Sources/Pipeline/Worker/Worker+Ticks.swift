@@ -128,7 +128,7 @@ extension Worker {
         } catch {
             if error.isFatal { throw error }
             // At the next tick.
-            if let line = try context.consider(error) {
+            if let line = try context.host.consider(error) {
                 logger.warning("timers wait, the end of their partition is not known: \(line)")
             }
         }

@@ -30,8 +30,8 @@ extension Worker {
         let offsets = try writeJournal(of: open)
         try context.reach(.beforeCommit, worker: slot.number)
         if open.hasTick { try checkClock(of: open) }
-        context.watch.enter(slot.number)
-        defer { context.watch.leave(slot.number) }
+        context.host.calls.enter(slot.label)
+        defer { context.host.calls.leave(slot.label) }
         try sendOffsets(offsets)
         try context.reach(.afterSendOffsets, worker: slot.number)
         try output.commitTransaction()
@@ -45,7 +45,7 @@ extension Worker {
         output.truncatesDeadLetters = false
         health.backoff.reset()
         context.patience.hasWorked()
-        context.board.brokersAreDown(nil, worker: slot.number)
+        context.host.health.brokersAreDown(nil, of: slot.label)
         reportCommit(of: open)
     }
 
@@ -126,8 +126,8 @@ extension Worker {
     }
 
     mutating func abort() throws(KafkaError) {
-        context.watch.enter(slot.number)
-        defer { context.watch.leave(slot.number) }
+        context.host.calls.enter(slot.label)
+        defer { context.host.calls.leave(slot.label) }
         try output.abortTransaction()
     }
 

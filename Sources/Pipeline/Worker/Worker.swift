@@ -10,7 +10,7 @@ import KafkaClient
 /// `Worker+Orders`, to records in `Worker+Reading` and `Worker+Batch`, to timers in `Worker+Ticks`, to transactions in
 /// `Worker+Transaction`, and after an error in `Worker+Recovery`. Nothing here is shared with another thread but the
 /// ``WorkerContext``.
-struct Worker: ~Copyable {
+struct Worker: ~Copyable, GroupWorker {
     let slot: Slot
     let context: WorkerContext
     let logger: Logger
@@ -79,6 +79,8 @@ struct Worker: ~Copyable {
 
     /// Leaves the group, or stays its static member, and frees both clients.
     consuming func close() {
+        // Records that were not processed would keep the client in the group.
+        intake.removeAll()
         consumer.close()
     }
 

@@ -50,7 +50,10 @@ struct BroadcastsCommand: ParsableCommand {
             configuration: configuration, includesValid: includeValid, logger: logger, metrics: metrics)
         try await Daemon.run(
             pagesAt: configuration.http, logger,
-            makeConsole: { try ConsoleServer(at: $0, metrics: metrics, build: $1, unready: { service.unready }) },
+            makeConsole: {
+                try ConsoleServer(
+                    at: $0, metrics: metrics, build: $1, liveness: { service.liveness }, unready: { service.unready })
+            },
             shutdown: { service.shutdown() },
             service: { try await service.run() })
     }

@@ -65,7 +65,9 @@ struct DeliverRunCommand: ParsableCommand {
         try await Daemon.run(
             pagesAt: configuration.http, logger,
             makeConsole: {
-                try ConsoleServer(at: $0, metrics: metrics, build: $1, unready: { service.readiness.reasons })
+                try ConsoleServer(
+                    at: $0, metrics: metrics, build: $1, liveness: { service.liveness },
+                    unready: { service.readiness.reasons })
             },
             shutdown: { service.shutdown() }, cutOff: "stopped at once: what was in flight is sent again",
             service: { try await service.run() })

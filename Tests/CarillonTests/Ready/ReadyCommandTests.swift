@@ -18,10 +18,13 @@ import Testing
         init(_ reasons: String...) { self.reasons = Mutex(reasons) }
 
         func serve() throws -> ConsoleServer {
-            try ConsoleServer(at: ListenAddress(host: "127.0.0.1", port: 0), metrics: Metrics(), build: [:]) {
-                self.questions.withLock { $0 += 1 }
-                return self.reasons.withLock { $0 }
-            }
+            try ConsoleServer(
+                at: ListenAddress(host: "127.0.0.1", port: 0), metrics: Metrics(), build: [:],
+                liveness: { Liveness() },
+                unready: {
+                    self.questions.withLock { $0 += 1 }
+                    return self.reasons.withLock { $0 }
+                })
         }
     }
 

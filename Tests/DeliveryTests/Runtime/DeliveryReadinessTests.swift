@@ -1,3 +1,5 @@
+import Hosting
+import Pipeline
 import Testing
 
 @testable import Delivery
@@ -7,7 +9,9 @@ struct DeliveryReadinessTests {
     private func reasons(_ lane: DeliveryBoard.Lane?, isDraining: Bool = false) -> [String] {
         let board = DeliveryBoard()
         if let lane { board.set(lane, of: "fcm") }
-        return DeliveryReadiness(board, lanes: ["fcm"], isDraining: isDraining).reasons
+        let host = RoleHost()
+        if isDraining { host.drain() }
+        return DeliveryReadiness(board, lanes: ["fcm"], host).reasons
     }
 
     @Test("A lane that reads is ready, also without partitions")
@@ -30,11 +34,26 @@ struct DeliveryReadinessTests {
         #expect(reasons(DeliveryBoard.Lane(isReading: true), isDraining: true) == ["it waits for the last answers"])
     }
 
+    @Test("A sender without a broker, or whose wall clock was set, is not ready, also before its lanes begin")
+    func environment() throws {
+        let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
+        let service = DeliveryService(configuration: configuration)
+        service.host.health.brokersAreDown("no route", of: "lane fcm")
+        service.host.health.clockIsOff(90)
+        let expected = ["the broker is unreachable: no route", "the wall clock is off by 90 s"]
+        #expect(service.readiness.reasons == expected + ["it is not running"])
+        let board = DeliveryBoard()
+        board.set(DeliveryBoard.Lane(isReading: true), of: "fcm")
+        #expect(DeliveryReadiness(board, lanes: ["fcm"], service.host).reasons == expected)
+        service.host.health.consumerIsHopeless(true, of: "lane fcm")
+        #expect(service.liveness.stuck == ["lane fcm"])
+    }
+
     @Test("A lane that has ended is not ready")
     func ended() {
         let board = DeliveryBoard()
         board.set(DeliveryBoard.Lane(isReading: true), of: "fcm")
         board.remove("fcm")
-        #expect(!DeliveryReadiness(board, lanes: ["fcm"], isDraining: false).isReady)
+        #expect(!DeliveryReadiness(board, lanes: ["fcm"], RoleHost()).isReady)
     }
 }

@@ -1,5 +1,6 @@
 import Deliveries
 import Foundation
+import Hosting
 import KafkaClient
 import Pipeline
 import TestSupport
@@ -13,7 +14,7 @@ struct LaneRecordReaderTests {
     private func finding(value: Int, header: Int) throws -> LaneRecordReader.Finding {
         let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
         let context = try DeliveryContext(
-            configuration, start: nil, meter: DeliveryMeter(metrics: Metrics()),
+            RoleHost(), configuration, start: nil, meter: DeliveryMeter(metrics: Metrics()),
             logger: Logger(label: "test", level: .critical))
         var reader = LaneRecordReader(context, lane: "fcm")
         let texts = [

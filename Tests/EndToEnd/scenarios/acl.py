@@ -58,6 +58,7 @@ USERS = [
     "sender",
     "carillon-run",
     *[f"user-{number}" for number in range(16)],
+    *[f"other-{number}" for number in range(12)],
 ]
 
 
@@ -150,6 +151,94 @@ def enough(guarded):
     harness.command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
     if set(world.committed.values()) != {0}:
         raise Failure(f"`offsets set` left the group at {world.committed}")
+
+
+class Others:
+    """The sender and broadcasts on topics of their own, beside each other."""
+
+    def __init__(self, guarded, name):
+        self.guarded, self.world = guarded, guarded.harness.make_world(name, guarded.cluster)
+        topics, dispatch = self.world.topics, self.world.topics["dispatch"]
+        topics |= {"deliveries": f"{name}.deliveries", "broadcasts": f"{name}.broadcasts"}
+        topics |= {"broadcasts.journal": f"{name}.broadcasts.journal", "dispatch.broadcasts": f"{dispatch}.broadcasts"}
+        retries = [f"{dispatch}.retry.{delay}" for delay in ("10s", "1m", "15m")]
+        count = {name: 1 if name == topics["broadcasts"] else 2 for name in topics.values()}
+        # Broadcasts want to know when a device has joined.
+        kept = {topics["subscriptions"]: {"cleanup.policy": "compact", "min.compaction.lag.ms": str(29 * 86_400_000)}}
+        guarded.cluster.create_topics(
+            {name: (number, kept.get(name, {})) for name, number in count.items()}
+            | {name: (2, {"message.timestamp.type": "LogAppendTime"}) for name in retries}
+        )
+        guarded.cluster.produce(dispatch, [dispatched(1, now_ms() - 1)])
+        # Who may not read it does not know what is in it.
+        guarded.cluster.produce(topics["broadcasts"], [Input(b"1", b"no JSON")])
+        (self.world.folder / "token").write_text("made-up-token")
+        credential = {"name": "shop", "provider": "fcm", "token_file": "token", "project_id": "shop"}
+        (self.world.folder / "credentials.json").write_text(json.dumps([credential]))
+
+    def start(self, command, user, name=None, **more):
+        """Starts `carillon deliver` or `carillon broadcasts` as this user, with a group of its own."""
+        world, name = self.world, name or user
+        settings = world.settings(name) | self.guarded.login(user) | {"group.id": name} | more
+        del settings["topic.broadcasts.journal"], settings["topic.dispatch.broadcasts"]
+        if command == "deliver":
+            del settings["topic.broadcasts"]
+            settings |= {
+                "delivery.credentials": f"@{world.folder}/credentials.json",
+                "delivery.fcm-url": "https://localhost:1",
+            }
+        daemon = world.daemon(name, settings)
+        daemon.arguments[1] = command
+        if command == "deliver":
+            daemon.arguments += ["--lane", "fcm"]
+        else:
+            daemon.arguments = daemon.arguments[: daemon.arguments.index("--from")]
+        return daemon.start()
+
+
+PURPOSES = {"deliver": "carillon deliver, deliver lanes", "broadcasts": "carillon broadcasts"}
+
+
+@scenario("without any one that they need at the start `deliver` and `broadcasts` end with 77, and name it", background=True)
+def one_is_missing_elsewhere(guarded):
+    others, cases = Others(guarded, "elsewhere"), []
+    for command, purpose in PURPOSES.items():
+        for number, missing in enumerate(documented(purpose, others.world)):
+            # A lane has committed before it writes the first retry: that permission is waited for.
+            if missing.operation == "DescribeConfigs" or (missing.operation == "Write" and missing.name.endswith(".retry.")):
+                continue
+            user = f"other-{len(cases)}"
+            grants = documented(purpose, others.world, group=user)
+            missing = grants.pop(number)
+            # What is read can be seen: the refusal comes later, and librdkafka reports it once.
+            if missing.operation == "Read":
+                grants.append(missing._replace(operation="Describe"))
+            guarded.grant(user, grants)
+            cases.append((user, missing, others.start(command, user)))
+    problems = []
+    for user, missing, daemon in cases:
+        try:
+            daemon.expect_exit(EXIT_LOGIN, f"User:{user} needs {missing.operation} on", missing.name, "kafka-acls.sh", seconds=120)
+        except Failure as failure:
+            problems.append(f"without {missing}: {failure}")
+    if problems:
+        raise Failure("\n".join(problems))
+
+
+@scenario("a wrong password and a wrong CA end `deliver` and `broadcasts` after about 30 s with 77, and say so", background=True)
+def wrong_login_elsewhere(guarded):
+    others = Others(guarded, "wrong-login")
+    own, _ = certificate(guarded.folder, "not-the-brokers", "20200101000000Z", "20990101000000Z")
+    cases = {
+        "password": ({"kafka.sasl.password": "wrong"}, "Authentication failed"),
+        "ca": ({"kafka.ssl.ca.location": own}, VERIFY),
+    }
+    daemons = []
+    for command in PURPOSES:
+        for name, (changed, words) in cases.items():
+            daemons.append((others.start(command, "carillon-run", f"{command}-{name}", **changed), words))
+    for daemon, words in daemons:
+        daemon.expect_exit(EXIT_LOGIN, words, seconds=90)
 
 
 def dispatched(number, expires):

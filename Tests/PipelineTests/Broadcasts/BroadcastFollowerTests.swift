@@ -12,7 +12,7 @@ struct BroadcastFollowerTests {
     private final class Trial: Sendable {
         let cluster: MockCluster
         let follower: BroadcastFollower
-        private let isOver = Atomic<Bool>(false)
+        private let host = RoleHost()
         private let outcome = Mutex<Result<Void, any Error>?>(nil)
 
         init(partitions: Int = 1) throws {
@@ -27,7 +27,7 @@ struct BroadcastFollowerTests {
 
         func start() {
             Thread.detachNewThread { [self] in
-                let result = Result { try follower.run { [self] in isOver.load(ordering: .relaxed) } }
+                let result = Result { try follower.run(on: host) }
                 outcome.withLock { $0 = result }
             }
         }
@@ -35,7 +35,7 @@ struct BroadcastFollowerTests {
         var result: Result<Void, any Error>? { outcome.withLock { $0 } }
 
         func end() async throws {
-            isOver.store(true, ordering: .relaxed)
+            host.drain()
             try await eventually("it ends") { result != nil }
         }
 

@@ -217,11 +217,11 @@ struct TableFollowerTests {
             trial.context.meter.reading.counts.recreatedClients
         }
         try trial.rounds(until: "the consumer is replaced") { recreated($0) == 1 }
-        #expect(trial.context.board.liveness.isAlive)
+        #expect(trial.context.host.health.liveness.isAlive)
         try trial.rounds(until: "the next one is replaced, too") { recreated($0) == 2 }
-        #expect(trial.context.board.liveness == Liveness(stuck: ["the subscriptions table"]))
+        #expect(trial.context.host.health.liveness == Liveness(stuck: ["the subscriptions table"]))
         trial.cluster.clearErrors(.fetch)
         try trial.rounds(until: "it reads on") { try $0.table.count() == 2 }
-        try trial.rounds(until: "it is alive") { $0.context.board.liveness.isAlive }
+        try trial.rounds(until: "it is alive") { $0.context.host.health.liveness.isAlive }
     }
 }

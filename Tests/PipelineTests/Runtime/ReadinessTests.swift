@@ -2,10 +2,13 @@ import Telemetry
 import Testing
 
 @testable import Extraction
+@testable import Hosting
 @testable import Pipeline
 
 @Suite("Readiness: what a pipeline waits for")
 struct ReadinessTests {
+    private let host = RoleHost()
+
     private func board(workers: Int = 2, started: Bool = true) -> ReadinessBoard {
         let board = ReadinessBoard(workers: workers)
         if started { board.started() }
@@ -13,7 +16,7 @@ struct ReadinessTests {
     }
 
     private func reasons(_ board: ReadinessBoard, tableBehind: Readiness.Reason? = nil) -> [Readiness.Reason] {
-        board.readiness(isDraining: false, tableBehind: tableBehind).reasons
+        board.readiness(host, tableBehind: tableBehind).reasons
     }
 
     @Test("before run() a pipeline is not running, and its gauge says 0")
@@ -31,7 +34,7 @@ struct ReadinessTests {
     func starting() {
         let board = board(started: false)
         #expect(reasons(board) == [.starting])
-        board.waitUnanswered("no route")
+        host.health.waitUnanswered("no route")
         #expect(reasons(board) == [.brokerAway("no route"), .starting])
     }
 
@@ -54,17 +57,17 @@ struct ReadinessTests {
     func broker() {
         let board = board(workers: 1)
         board.set(.reading, worker: 0)
-        board.followerUnanswered("timed out")
-        board.brokersAreDown(nil, worker: 0)
+        host.health.brokersAreDown("timed out", of: TableFollower.name)
+        host.health.brokersAreDown(nil, of: "worker 0")
         #expect(reasons(board) == [.brokerAway("timed out")])
-        board.followerUnanswered(nil)
+        host.health.topicAnswers()
         #expect(reasons(board) == [])
-        board.brokersAreDown("all down", worker: 0)
+        host.health.brokersAreDown("all down", of: "worker 0")
         #expect(reasons(board) == [.brokerAway("all down")])
-        board.brokersAreDown(nil, worker: 0)
+        host.health.brokersAreDown(nil, of: "worker 0")
         #expect(reasons(board) == [])
-        board.brokersAreDown("all down", worker: 0)
-        board.followerUnanswered(nil)
+        host.health.brokersAreDown("all down", of: "worker 0")
+        host.health.topicAnswers()
         #expect(reasons(board) == [])
     }
 
@@ -74,10 +77,11 @@ struct ReadinessTests {
         board.set(.reading, worker: 0)
         board.set(.reading, worker: 1)
         #expect(reasons(board, tableBehind: .tableBehind(records: 7)) == [.tableBehind(records: 7)])
-        board.followerUnanswered("timed out")
-        #expect(board.readiness(isDraining: true, tableBehind: nil).reasons == [.draining])
+        host.health.brokersAreDown("timed out", of: TableFollower.name)
+        host.drain()
+        #expect(reasons(board) == [.draining])
         board.ended()
-        #expect(board.readiness(isDraining: true, tableBehind: nil).reasons == [.notRunning])
+        #expect(reasons(board) == [.notRunning])
     }
 
     @Test("a reason is a sentence for a person")

@@ -5,6 +5,7 @@ import Testing
 
 @testable import Extraction
 @testable import FanOut
+@testable import Hosting
 @testable import KafkaClient
 @testable import Pipeline
 @testable import Subscriptions
@@ -33,7 +34,7 @@ struct WorkerClientTests {
         weak let client = worker.consumer.handle
         try #require(client != nil)
 
-        context.isDraining.store(false, ordering: .sequentiallyConsistent)
+        context.host.isDraining.store(false, ordering: .sequentiallyConsistent)
         try worker.recoverFully(from: KafkaError.stuckConsumer)
         let after = try admin.describe(group: configuration.groupID).members
         #expect(!after.contains { $0.memberID == before[0].memberID })
@@ -111,7 +112,7 @@ struct WorkerClientTests {
         _ = try worker.assignment.started(now: .now)
         context.board.started()
         try worker.replaceProducer(after: KafkaError.anotherReason)
-        #expect(context.board.readiness(isDraining: false, tableBehind: nil).reasons == [])
+        #expect(context.board.readiness(context.host, tableBehind: nil).reasons == [])
         worker.close()
     }
 
@@ -200,7 +201,7 @@ private final class DrainingResolver: TokenResolver {
     init(_ context: WorkerContext) { self.context = context }
 
     func resolve(_ audiences: borrowing AudienceList, into devices: inout DeviceList) throws {
-        context.isDraining.store(true, ordering: .sequentiallyConsistent)
+        context.host.drain()
     }
 }
 

@@ -1,0 +1,102 @@
+import Telemetry
+
+/// A role's line of status, each 10 s, and the last one.
+package protocol StatusLine {
+    /// - Parameter time: since the line before.
+    /// - Returns: nil where there is nothing to tell.
+    mutating func next(_ time: Duration) -> String?
+    /// - Parameter time: since the start.
+    func total(_ time: Duration) -> String
+}
+
+/// Supervises a role's threads until all have ended: one failure drains the rest, a drain has a deadline, a call that hangs
+/// ends the process, as does a wall clock that stays off, and a line of status is logged every 10 s.
+package struct Supervision {
+    /// What is the role's own.
+    package struct Terms: Sendable {
+        /// What is logged when a drain begins.
+        package var drains: String
+        /// How long a drain may take.
+        package var drainTimeout: Duration
+        /// What follows where it takes longer.
+        package var notDrained: String
+        /// A thread that is in one call for longer hangs.
+        package var longestCall: Duration
+
+        package init(drains: String, drainTimeout: Duration, notDrained: String, longestCall: Duration) {
+            self.drains = drains
+            self.drainTimeout = drainTimeout
+            self.notDrained = notDrained
+            self.longestCall = longestCall
+        }
+    }
+
+    private let host: RoleHost
+    private let crew: Crew
+    private let terms: Terms
+    private let logger: Logger
+    private var clock = ClockWatch()
+    private var clockFailure: PipelineError?
+    private var drainEnds: ContinuousClock.Instant?
+
+    package init(_ host: RoleHost, _ crew: Crew, _ terms: Terms, _ logger: Logger) {
+        self.host = host
+        self.crew = crew
+        self.terms = terms
+        self.logger = logger
+    }
+
+    /// - Throws: what ended the first thread; ``PipelineError/notDrained(_:)``, ``PipelineError/defect(_:)``.
+    package mutating func untilAllHaveEnded(_ status: consuming some StatusLine) throws {
+        let start = ContinuousClock.now
+        var lastLine = start
+        while !crew.isEmpty {
+            crew.wait(seconds: 0.2)
+            try look()
+            guard .now - lastLine >= .seconds(10) else { continue }
+            if let line = status.next(.now - lastLine) { logger.info("\(line)") }
+            lastLine = .now
+        }
+        logger.info("\(status.total(.now - start))")
+        if let failure = crew.failure ?? clockFailure { throw failure }
+    }
+
+    /// One look at the threads, the clocks and the calls.
+    ///
+    /// - Parameter wall: the wall clock.
+    mutating func look(now: ContinuousClock.Instant = .now, wall: WallTime = WallClock.now) throws {
+        if clockFailure == nil { clockFailure = compareClocks(now, wall) }
+        if crew.failure != nil || clockFailure != nil { host.drain() }
+        if host.mustEnd, drainEnds == nil {
+            logger.info("\(terms.drains)")
+            drainEnds = now + terms.drainTimeout
+        }
+        if let drainEnds, now > drainEnds {
+            host.stop()
+            throw crew.failure ?? PipelineError.notDrained(terms.notDrained)
+        }
+        if let name = host.calls.hangs(longerThan: terms.longestCall, now: now) {
+            throw PipelineError.defect("\(name) has hung in a transaction call for more than \(terms.longestCall)")
+        }
+    }
+
+    /// - Returns: why the process ends, to be restarted with the wall clock as it is now.
+    private mutating func compareClocks(_ now: ContinuousClock.Instant, _ wall: WallTime) -> PipelineError? {
+        switch clock.look(drift: .milliseconds(wall - host.clock.now(now)), now: now) {
+        case .good:
+            host.health.clockIsOff(nil)
+            return nil
+        case .isOff(let drift):
+            host.health.clockIsOff(drift.components.seconds)
+            if host.patience.isDue("clock", now: now) {
+                logger.warning(
+                    "the wall clock is off by \(drift.components.seconds) s since the start: not ready; what depends on the "
+                        + "time continues by the elapsed time")
+            }
+            return nil
+        case .staysOff(let drift):
+            return .defect(
+                "the wall clock has been off by \(drift.components.seconds) s for 10 minutes: restart to use it")
+        }
+    }
+}

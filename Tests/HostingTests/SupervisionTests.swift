@@ -1,0 +1,115 @@
+import Dispatch
+import Synchronization
+import Telemetry
+import Testing
+
+@testable import Hosting
+
+@Suite("The supervision of a role's threads", .timeLimit(.minutes(10)))
+struct SupervisionTests {
+    private static let terms = Supervision.Terms(
+        drains: "drains", drainTimeout: .seconds(10), notDrained: "not drained", longestCall: .seconds(140))
+
+    private struct Silent: StatusLine {
+        mutating func next(_ time: Duration) -> String? { nil }
+        func total(_ time: Duration) -> String { "ended" }
+    }
+
+    private struct Broken: Error {}
+
+    private let start = ContinuousClock.now
+    private let host: RoleHost
+    private let crew = Crew()
+
+    init() {
+        host = RoleHost(clock: PipelineClock(wall: 1_000_000, began: start))
+    }
+
+    private func supervision() -> Supervision {
+        Supervision(host, crew, Self.terms, Logger(label: "test", level: .critical))
+    }
+
+    /// A look at this time, while the wall clock is ahead of the role's by so many seconds.
+    private func look(
+        _ supervision: inout Supervision, after time: Duration, ahead: Int64 = 0
+    ) throws {
+        let now = start + time
+        try supervision.look(now: now, wall: host.clock.now(now) + ahead * 1_000)
+    }
+
+    @Test("a wall clock that is set makes the role unready, and ready again; after 10 minutes it drains")
+    func clock() throws {
+        var supervision = supervision()
+        try look(&supervision, after: .seconds(1), ahead: 3_600)
+        #expect(host.health.clockIsOff == 3_600)
+        try look(&supervision, after: .seconds(2))
+        #expect(host.health.clockIsOff == nil)
+        try look(&supervision, after: .seconds(3), ahead: -90)
+        #expect(host.health.clockIsOff == -90)
+        try look(&supervision, after: .seconds(602), ahead: -90)
+        #expect(!host.mustEnd)
+        try look(&supervision, after: .seconds(603), ahead: -90)
+        #expect(host.mustEnd)
+        let failure = #expect(throws: PipelineError.self) { try supervision.untilAllHaveEnded(Silent()) }
+        #expect(
+            failure == .defect("the wall clock has been off by -90 s for 10 minutes: restart to use it"))
+    }
+
+    @Test("whoever is in a transaction call for too long ends the process, by name")
+    func hang() throws {
+        var supervision = supervision()
+        host.calls.enter("lane fcm", now: start)
+        try look(&supervision, after: .seconds(140))
+        #expect(throws: PipelineError.defect("lane fcm has hung in a transaction call for more than 140.0 seconds")) {
+            try look(&supervision, after: .seconds(141))
+        }
+        host.calls.leave("lane fcm")
+        try look(&supervision, after: .seconds(142))
+    }
+
+    @Test("a drain has a deadline; after it the threads are told to stop")
+    func deadline() throws {
+        var supervision = supervision()
+        try look(&supervision, after: .seconds(1))
+        host.drain()
+        try look(&supervision, after: .seconds(2))
+        try look(&supervision, after: .seconds(12))
+        #expect(!host.mustStop)
+        #expect(throws: PipelineError.notDrained("not drained")) { try look(&supervision, after: .seconds(13)) }
+        #expect(host.mustStop)
+    }
+
+    @Test("one thread's failure drains the others, and is what the role ends with")
+    func failure() throws {
+        let release = DispatchSemaphore(value: 0)
+        crew.start("one") { throw Broken() }
+        crew.start("other") { [host] in
+            while !host.mustEnd { _ = release.wait(timeout: .now() + 0.01) }
+        }
+        var supervision = supervision()
+        #expect(throws: Broken.self) { try supervision.untilAllHaveEnded(Silent()) }
+    }
+
+    /// Notes when it leaves its group.
+    private struct Member: ~Copyable, GroupWorker {
+        final class Log: Sendable {
+            let left = Mutex<Set<String>>([])
+        }
+
+        let name: String
+        let log: Log
+
+        mutating func run() throws { if name == "fails" { throw Broken() } }
+
+        consuming func close() { _ = log.left.withLock { $0.insert(name) } }
+    }
+
+    @Test("a worker leaves its group, whether it ends by itself or fails")
+    func workersClose() {
+        let log = Member.Log()
+        for name in ["ends", "fails"] { crew.start(name, with: { Member(name: name, log: log) }) }
+        while !crew.isEmpty { crew.wait(seconds: 0.2) }
+        #expect(log.left.withLock { $0 } == ["ends", "fails"])
+        #expect(crew.failure is Broken)
+    }
+}
