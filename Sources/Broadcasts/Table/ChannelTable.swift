@@ -61,8 +61,10 @@ final class ChannelTable {
 
     /// Stages what a record changes. Records of other audiences change nothing.
     func apply(_ record: SubscriptionRecord, timestamp: WallTime?) throws(StoreError) -> Change {
-        stagedFingerprints.append(
-            RecordFingerprint(offset: record.offset, timestamp: timestamp, key: record.key))
+        if (record.value?.count ?? 0) <= RecentFingerprints.largestValue {
+            stagedFingerprints.append(
+                RecordFingerprint(offset: record.offset, timestamp: timestamp, key: record.key))
+        }
         if stagedFingerprints.count > 2 * RecentFingerprints.limit {
             stagedFingerprints.removeFirst(RecentFingerprints.limit)
         }

@@ -1,7 +1,10 @@
-/// The fingerprints of the last sixteen records read from a partition, oldest first. A store recognises by them the log
+/// The fingerprints of the last sixteen records of ordinary size read from a partition, oldest first. A store recognises by them the log
 /// that it came from (ADR 30).
 package struct RecentFingerprints: Equatable, Sendable {
     package static let limit = 16
+    /// A record with a larger value, in bytes, is not remembered: whoever compares the log would have to read it again, and
+    /// one of hundreds of megabytes takes longer than there is time.
+    package static let largestValue = 1 << 20
     package private(set) var elements: [RecordFingerprint] = []
 
     package init() {}

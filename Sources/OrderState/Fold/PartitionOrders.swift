@@ -65,7 +65,9 @@ package final class PartitionOrders {
         now = 0
         offset = max(0, record.offset)
         self.latest = latest
-        recent?.note(offset: record.offset, timestamp: record.timestamp, key: record.key)
+        if (record.value?.count ?? 0) <= RecentFingerprints.largestValue {
+            recent?.note(offset: record.offset, timestamp: record.timestamp, key: record.key)
+        }
         if let timestamp = record.timestamp, timestamp > .epoch { take(timestamp, undo: &undo) }
     }
 

@@ -205,7 +205,9 @@ struct TableFollower: ~Copyable {
         for index in (0..<records.count).reversed() {
             let record = records[index]
             let partition = Int(record.partition)
-            guard left[partition] > 0, record.offset >= offsets[partition] else { continue }
+            guard left[partition] > 0, record.offset >= offsets[partition],
+                (record.value?.count ?? 0) <= RecentFingerprints.largestValue
+            else { continue }
             left[partition] -= 1
             last.append(index)
         }

@@ -2,8 +2,9 @@ import KafkaClient
 
 /// Checks whether the log is the one that a store was built from (ADR 30).
 package enum LogCheck {
-    /// Reads the offsets between the oldest and the newest fingerprint of each partition that the log still has, and
-    /// compares them. Blocks for one or two round trips, and for `timeout` at most.
+    /// Reads the newest offset of each partition's fingerprints that the log still has, and compares it; only where that
+    /// decides nothing, the offsets from the oldest on. It reads a batch at a time, since the next one may be large beyond
+    /// measure. Blocks for some round trips, and for about `timeout` at most.
     ///
     /// - Parameters:
     ///   - stored: by partition; one without fingerprints is ``LogJudgement/unknown``.
@@ -17,20 +18,28 @@ package enum LogCheck {
         ends: [TopicPartition: Offset], settings: Settings, logger sink: @escaping ClientLog.Sink,
         timeout: Duration = .seconds(30)
     ) throws(KafkaError) -> [TopicPartition: LogJudgement] {
-        var from: [TopicPartition: Offset] = [:]
-        var to: [TopicPartition: Offset] = [:]
-        for (partition, fingerprints) in stored {
-            guard let range = range(of: fingerprints, start: starts[partition], end: ends[partition]) else { continue }
-            (from[partition], to[partition]) = (range.lowerBound, range.upperBound)
-        }
+        let deadline = ContinuousClock.now + timeout
         var found: [TopicPartition: [RecordFingerprint]] = [:]
-        if !from.isEmpty {
-            var settings = settings
+        var ranges: [TopicPartition: Range<Offset>] = [:]
+        for (partition, fingerprints) in stored {
+            ranges[partition] = range(of: fingerprints, start: starts[partition], end: ends[partition])
+        }
+        func judge(_ id: TopicPartition) -> LogJudgement { stored[id]?.judge(found[id] ?? []) ?? .unknown }
+        func read(_ ranges: [TopicPartition: Range<Offset>]) throws(KafkaError) {
+            guard !ranges.isEmpty else { return }
+            var settings = settings.merging(ClientSettings.oneBatchAtATime) { $1 }
             settings["isolation.level"] = "read_committed"
             var consumer = try Consumer(assigning: settings, logger: sink)
-            found = try read(from, to, with: &consumer, timeout: timeout)
+            let read = try Self.read(ranges, with: &consumer) {
+                .now < deadline
+                    ? nil : .logNotRead("the records that a store came from could not be read within \(timeout)")
+            }
+            found.merge(read) { $1 }
         }
-        return Dictionary(uniqueKeysWithValues: stored.map { ($0.key, $0.value.judge(found[$0.key] ?? [])) })
+        try read(ranges.mapValues { Offset($0.upperBound.value - 1)..<$0.upperBound })
+        try read(
+            ranges.filter { judge($0.key) == .unknown && $0.value.lowerBound < Offset($0.value.upperBound.value - 1) })
+        return Dictionary(uniqueKeysWithValues: stored.keys.map { ($0, judge($0)) })
     }
 
     /// The offsets to read; nil where the log has none of them.
@@ -41,19 +50,20 @@ package enum LogCheck {
         return from < to ? from..<to : nil
     }
 
+    /// - Parameter failure: what ends the read after each batch, if anything.
     private static func read(
-        _ from: [TopicPartition: Offset], _ to: [TopicPartition: Offset], with consumer: inout Consumer,
-        timeout: Duration
+        _ ranges: [TopicPartition: Range<Offset>], with consumer: inout Consumer, unless failure: () -> KafkaError?
     ) throws(KafkaError) -> [TopicPartition: [RecordFingerprint]] {
-        let deadline = ContinuousClock.now + timeout
         var found: [TopicPartition: [RecordFingerprint]] = [:]
         do {
-            try TopicReader.read(from: from, to: to, with: &consumer) { batch in
-                guard .now < deadline else { throw KafkaError.logNotRead(within: timeout) }
+            try TopicReader.read(
+                from: ranges.mapValues(\.lowerBound), to: ranges.mapValues(\.upperBound), with: &consumer
+            ) { batch in
+                if let failure = failure() { throw failure }
                 for index in 0..<batch.count {
                     let record = batch[index]
                     let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                    guard let end = to[partition], record.offset < end.value else { continue }
+                    guard ranges[partition]?.contains(Offset(record.offset)) == true else { continue }
                     found[partition, default: []].append(RecordFingerprint(record))
                 }
             }
@@ -83,10 +93,6 @@ extension LogJudgement {
 }
 
 extension KafkaError {
-    fileprivate static func logNotRead(within timeout: Duration) -> KafkaError {
-        logNotRead("the records that a store came from could not be read within \(timeout)")
-    }
-
     fileprivate static func logNotRead(_ why: String) -> KafkaError {
         KafkaError(kind: .timedOut, recovery: .retry, name: "", message: why, operation: "consume")
     }

@@ -69,6 +69,16 @@ struct CheckpointTests {
         #expect(driver.orders.recentRecords(of: 0, below: 40).elements.isEmpty)
     }
 
+    @Test("a record that would take long to read again is not among them")
+    func largeRecord() throws {
+        var driver = try driver(2)
+        var large = event("o3", status: "pending", at: FoldDriver.morning)
+        large.value = Array(repeating: UInt8(ascii: " "), count: RecentFingerprints.largestValue + 1)
+        driver.append(large)
+        try driver.process()
+        #expect(driver.orders.recentRecords(of: 0, below: 3).elements.map(\.offset) == [0, 1])
+    }
+
     @Test("a partition without a split instant, without anything missing or without records is saved and found as well")
     func bareMark() throws {
         var saving = try open(cluster: nil)
