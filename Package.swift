@@ -115,7 +115,7 @@ let package = Package(
         ),
 
         // Each folder of Tests has the tests of the target that it is named after.
-        .target(name: "TestSupport", dependencies: ["Time"], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["Telemetry", "Time"], path: "Tests/TestSupport"),
         .target(
             name: "StageSupport",
             dependencies: [

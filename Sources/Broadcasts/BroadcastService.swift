@@ -85,12 +85,15 @@ public final class BroadcastService: Sendable {
             logger.metadata["worker"] = "\(number)"
             crew.start("worker-\(number)", with: { [logger] in try BroadcastWorker(number, context, logger: logger) })
         }
-        let terms = Supervision.Terms(
+        var supervision = Supervision(host, crew, terms, logger)
+        try supervision.untilAllHaveEnded(BroadcastStatusLine(meter))
+    }
+
+    var terms: Supervision.Terms {
+        Supervision.Terms(
             drains: "commits what is open", drainTimeout: configuration.shutdownTimeout,
             notDrained: "not drained within \(configuration.shutdownTimeout): what was open is sent by the next owner",
             longestCall: configuration.longestCall)
-        var supervision = Supervision(host, crew, terms, logger)
-        try supervision.untilAllHaveEnded(BroadcastStatusLine(meter))
     }
 
     private func makeContext() throws -> BroadcastContext {

@@ -70,26 +70,20 @@ package struct Permissions: Sendable {
             return transactionalIDs.permission(to: "Write", on: "transactional id", flag: "--transactional-id")
         case "TOPIC_AUTHORIZATION_FAILED":
             let names = topicNames(error)
+            let isRead = names.allSatisfy { read.contains($0) && (error.isOfReading || !written.contains($0)) }
             return Permission(
-                operation: names.allSatisfy { isRead($0, error) } ? "Read" : "Write",
+                operation: isRead ? "Read" : "Write",
                 kind: names.count > 1 ? "each of the topics" : "topic", names: names,
                 flags: names.map { " --topic \($0)" }.joined())
         default: return nil
         }
     }
 
-    /// A topic that is both read and written to: the request says which of them was refused.
-    private func isRead(_ topic: String, _ error: KafkaError) -> Bool {
-        read.contains(topic) && (!written.contains(topic) || Self.consuming.contains(error.operation))
-    }
-
-    /// The topic that the error names; a transaction's error names none, and may be about each that it writes to, one of
+    /// The topics that the error names; a transaction's error names none, and may be about each that it writes to, one of
     /// offsets about each that has some.
     private func topicNames(_ error: KafkaError) -> [String] {
         if let topic = error.partition?.topic { return [topic] }
-        if let topic = (read + written).first(where: error.operation.hasSuffix) { return [topic] }
-        return Self.consuming.contains(error.operation) ? committed : written
+        guard error.topics.isEmpty else { return error.topics }
+        return error.isOfReading ? committed : written
     }
-
-    private static let consuming: Set<String> = ["", "commit", "committed", "consume", "send_offsets"]
 }

@@ -70,14 +70,19 @@ extension BroadcastWorker {
         if let line = try context.host.consider(error) { logger.warning("\(line); tried again") }
         nextAttempt = .now + backoff.next()
         let isUnknown = output.transaction.isEndUnknown
-        switch error.recovery {
-        case .abortTransaction, .giveUp: try abort()
-        case .retry, .recreateClient: try replaceOutput(after: error)
-        }
+        try endOutput(after: error)
         opened = nil
         if isUnknown { return try resolve() }
         core.aborted()
         try rewind()
+    }
+
+    private mutating func endOutput(after error: KafkaError) throws {
+        guard error.client == .producer else { return try abort() }
+        switch error.recovery {
+        case .abortTransaction, .giveUp: try abort()
+        case .retry, .recreateClient: try replaceOutput(after: error)
+        }
     }
 
     /// Drops what is open, without a record of it.
@@ -154,12 +159,9 @@ extension BroadcastWorker {
         }
     }
 
-    /// Begins again as a new member after an error of the consumer; after any other of the producer ends the transaction.
+    /// Begins again as a new member after an error of the consumer; any other ends the transaction.
     mutating func recover(from error: KafkaError) throws {
-        guard
-            consumer.fatalError != nil || error.operation == "consume"
-                || error.isFatal && error.operation != "transaction"
-        else {
+        guard consumer.fatalError != nil || error.ends(.member) else {
             switch phase {
             case .reading: return try endTransaction(after: error)
             case .unassigned, .locating: return try wait(after: error)

@@ -151,7 +151,7 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
     }
 
     /// Checks a consumer that has been quiet for a long time (docs/kafka.md 11).
-    private mutating func watchConsumer() throws(KafkaError) {
+    mutating func watchConsumer() throws(KafkaError) {
         guard batch.isEmpty, batch.endsOfPartition.isEmpty else {
             refusal = nil
             return watch.progressed(hasRecords: !batch.isEmpty)

@@ -114,12 +114,14 @@ extension LaneWorker {
         }
     }
 
-    /// Begins again as a new member after an error of the consumer, and waits after any other.
+    /// Begins again as a new member after an error of the consumer, with a new producer after one of the producer, and
+    /// waits after any other: what is in flight stays.
     mutating func recover(from error: KafkaError) throws {
         if let line = try context.host.consider(error, patience) {
             logger.warning("\(line)", ["recovery": "\(error.recovery)"])
         }
-        guard consumer.fatalError != nil || error.isFatal || error.recovery == .recreateClient else {
+        guard consumer.fatalError != nil || error.ends(.member) else {
+            if error.ends(.producer) { try replaceOutput(after: error) }
             nextCommit = .now + backoff.next()
             consumer.waitForRecords(in: [], timeout: .milliseconds(100))
             return

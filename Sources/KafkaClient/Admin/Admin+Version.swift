@@ -12,7 +12,7 @@ extension Admin {
         let settings = handle.settings.merging(["debug": "feature"]) { $1 }
         guard
             let listener = try? ClientHandle(
-                RD_KAFKA_PRODUCER, settings: settings, callbacks: ClientCallbacks(sink: { fetch.read($0.message) }))
+                .admin, settings: settings, callbacks: ClientCallbacks(sink: { fetch.read($0.message) }))
         else { return nil }
         var answer: UnsafePointer<rd_kafka_metadata>?
         if rd_kafka_metadata(listener.pointer, 0, nil, &answer, timeout.milliseconds) == RD_KAFKA_RESP_ERR_NO_ERROR {

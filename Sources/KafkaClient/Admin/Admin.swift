@@ -8,7 +8,7 @@ public struct Admin: ~Copyable {
     public init(settings: Settings, logger sink: @escaping ClientLog.Sink = { _ in }) throws(KafkaError) {
         let merged = try ClientSettings.merged(
             fixed: [:], user: settings, defaults: ["client.id": "carillon"], for: .producer)
-        handle = try ClientHandle(RD_KAFKA_PRODUCER, settings: merged, callbacks: ClientCallbacks(sink: sink))
+        handle = try ClientHandle(.admin, settings: merged, callbacks: ClientCallbacks(sink: sink))
     }
 
     public consuming func close() {}

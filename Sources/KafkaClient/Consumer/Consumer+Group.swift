@@ -39,7 +39,7 @@ extension Consumer {
             // The partition's queue is no longer forwarded to the data queue, so this record would be lost.
             return .error(
                 KafkaError(
-                    kind: .state, recovery: .recreateClient, isFatal: true, name: "",
+                    kind: .state, recovery: .recreateClient, isFatal: true, of: handle.client, name: "",
                     message: "a record came over the control queue", operation: "consume"))
         default:
             return nil

@@ -68,7 +68,7 @@ extension Consumer {
         settings["group.instance.id"] = nil
         settings["auto.offset.reset"] = "error"
         var probe = try Consumer(
-            merged: settings, group: "", queuesOf: [], signal: nil, sink: handle.callbacks.sink)
+            merged: settings, as: .reader, group: "", queuesOf: [], signal: nil, sink: handle.callbacks.sink)
         let ends = try probe.explaining { probe throws(KafkaError) in
             try probe.endOffsets([partition], timeout: deadline - .now)
         }

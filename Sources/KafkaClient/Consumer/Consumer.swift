@@ -70,7 +70,7 @@ public struct Consumer: ~Copyable {
         try self.init(
             merged: ClientSettings.merged(
                 fixed: fixed, user: settings, defaults: ClientSettings.consumerDefaults, for: .consumer),
-            group: group, queuesOf: topics, signal: signal, sink: sink)
+            as: .member, group: group, queuesOf: topics, signal: signal, sink: sink)
     }
 
     /// Creates a reader that assigns its own partitions and joins no group.
@@ -88,16 +88,17 @@ public struct Consumer: ~Copyable {
         let defaults = ClientSettings.consumerDefaults.merging(["auto.offset.reset": "earliest"]) { $1 }
         try self.init(
             merged: ClientSettings.merged(fixed: fixed, user: settings, defaults: defaults, for: .consumer),
-            group: group ?? "", queuesOf: [], signal: nil, sink: sink)
+            as: .reader, group: group ?? "", queuesOf: [], signal: nil, sink: sink)
     }
 
     init(
-        merged settings: Settings, group: String, queuesOf topics: [String], signal: QueueSignal?,
+        merged settings: Settings, as client: KafkaError.Client, group: String, queuesOf topics: [String],
+        signal: QueueSignal?,
         sink: @escaping ClientLog.Sink
     ) throws(KafkaError) {
         let events = RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS
         let handle = try ClientHandle(
-            RD_KAFKA_CONSUMER, settings: settings, callbacks: ClientCallbacks(sink: sink), events: events)
+            client, settings: settings, callbacks: ClientCallbacks(sink: sink), events: events)
         // Errors and statistics arrive on the consumer's queue, too.
         rd_kafka_poll_set_consumer(handle.pointer)
         queues = try ConsumerQueues(of: handle, topics: topics, signal: signal)

@@ -3,12 +3,12 @@ import CRDKafka
 extension KafkaError {
     /// From a bare code. `text` is librdkafka's own sentence, if it gave one.
     init(
-        _ code: rd_kafka_resp_err_t, _ text: String = "", operation: String = "", partition: TopicPartition? = nil,
-        saslMechanism: String? = nil
+        _ code: rd_kafka_resp_err_t, _ text: String = "", of client: Client? = nil, operation: String = "",
+        partition: TopicPartition? = nil, saslMechanism: String? = nil
     ) {
         let kind = Kind(code)
         self.init(
-            kind: kind, recovery: Recovery(code), name: String(cString: rd_kafka_err2name(code)),
+            kind: kind, recovery: Recovery(code), of: client, name: String(cString: rd_kafka_err2name(code)),
             message: Self.sentence(kind, text.isEmpty ? String(cString: rd_kafka_err2str(code)) : text, saslMechanism),
             operation: operation, partition: partition)
     }

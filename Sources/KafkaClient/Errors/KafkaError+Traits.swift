@@ -101,6 +101,15 @@ extension KafkaError.Kind {
 }
 
 extension KafkaError {
+    /// Whether this client of the caller can no longer be used.
+    package func ends(_ client: Client) -> Bool {
+        guard self.client == client else { return false }
+        switch recovery {
+        case .recreateClient: return true
+        case .retry, .abortTransaction, .giveUp: return isFatal
+        }
+    }
+
     /// Whether the cluster or the settings have to change first: waiting does not help.
     package var needsAPerson: Bool {
         switch kind.traits.remedy {

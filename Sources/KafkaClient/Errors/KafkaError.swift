@@ -47,18 +47,41 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
         case other
     }
 
+    /// Which client failed.
+    public enum Client: Hashable, Sendable {
+        /// A consumer that is a member of its group.
+        case member
+        case producer
+        /// A consumer that has joined no group.
+        case reader
+        case admin
+
+        var isConsumer: Bool {
+            switch self {
+            case .member, .reader: true
+            case .producer, .admin: false
+            }
+        }
+    }
+
     public var kind: Kind
     public var recovery: Recovery
+    /// Nil for an error that is no client's.
+    public var client: Client?
     /// The client can no longer be used.
     public var isFatal: Bool
     /// librdkafka's name of the code, `_FENCED`.
     public var name: String
     /// One sentence for an operator.
     public var message: String
-    /// The function that failed, `commit_transaction`; "" for an error that no call caused.
+    /// The function that failed, `commit_transaction`, for people; "" for an error that no call caused.
     public var operation: String
     /// The partition concerned, if known.
     public var partition: TopicPartition?
+    /// The topics of the request, where it had some.
+    package var topics: [String] = []
+    /// Whether the request was for reading: for records or offsets.
+    package var isOfReading: Bool
 
     public var description: String {
         var text = operation.isEmpty ? "" : "\(operation): "
@@ -69,12 +92,14 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package init(
-        kind: Kind, recovery: Recovery, isFatal: Bool = false, name: String, message: String, operation: String = "",
-        partition: TopicPartition? = nil
+        kind: Kind, recovery: Recovery, isFatal: Bool = false, of client: Client? = nil, name: String, message: String,
+        operation: String = "", partition: TopicPartition? = nil
     ) {
         self.kind = kind
         self.recovery = recovery
         self.isFatal = isFatal
+        self.client = client
+        isOfReading = client?.isConsumer ?? false
         self.name = name
         self.message = message
         self.operation = operation

@@ -63,7 +63,7 @@ func deliveryReported(
     _ client: OpaquePointer?, _ message: UnsafePointer<rd_kafka_message_t>?, _ opaque: UnsafeMutableRawPointer?
 ) {
     guard let message, message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
-    let error = KafkaError(message.pointee.err, operation: "produce", partition: message.partition)
+    let error = KafkaError(message.pointee.err, of: .producer, operation: "produce", partition: message.partition)
     if error.kind == .purged { return }
     guard let callbacks = ClientCallbacks.of(opaque), callbacks.failures.count < ClientCallbacks.maxFailures else {
         return

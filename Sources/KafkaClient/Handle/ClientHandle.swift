@@ -8,12 +8,13 @@ final class ClientHandle {
     let pointer: OpaquePointer
     let callbacks: ClientCallbacks
     let settings: Settings
-    private let isConsumer: Bool
+    let client: KafkaError.Client
     private let retainedCallbacks: Unmanaged<ClientCallbacks>
 
     /// - Parameter events: `RD_KAFKA_EVENT_…` that arrive on the queue instead of in a callback.
-    init(_ type: rd_kafka_type_t, settings: Settings, callbacks: ClientCallbacks, events: Int32 = 0) throws(KafkaError)
-    {
+    init(
+        _ client: KafkaError.Client, settings: Settings, callbacks: ClientCallbacks, events: Int32 = 0
+    ) throws(KafkaError) {
         guard let configuration = rd_kafka_conf_new() else { throw .configuration("no memory for a configuration") }
         var error = [CChar](repeating: 0, count: 512)
         var problems: [String] = []
@@ -33,12 +34,15 @@ final class ClientHandle {
             callbacks.sent.watch(configuration)
         }
         if events != 0 { rd_kafka_conf_set_events(configuration, events) }
-        if type == RD_KAFKA_PRODUCER {
+        if !client.isConsumer {
             callbacks.appended.watch(configuration)
             rd_kafka_conf_set_dr_msg_cb(configuration, deliveryReported)
             rd_kafka_conf_set_error_cb(configuration, errorRaised)
         }
-        guard let pointer = rd_kafka_new(type, configuration, &error, error.count) else {
+        guard
+            let pointer = rd_kafka_new(
+                client.isConsumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, configuration, &error, error.count)
+        else {
             // librdkafka takes ownership of the configuration on success only.
             rd_kafka_conf_destroy(configuration)
             retained.release()
@@ -46,7 +50,7 @@ final class ClientHandle {
         }
         self.pointer = pointer
         self.callbacks = callbacks
-        isConsumer = type == RD_KAFKA_CONSUMER
+        self.client = client
         self.settings = settings
         retainedCallbacks = retained
     }
@@ -64,7 +68,7 @@ extension ClientHandle {
         var text = [CChar](repeating: 0, count: 512)
         let code = rd_kafka_fatal_error(pointer, &text, text.count)
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
-        var error = KafkaError(code, text.sentence, saslMechanism: callbacks.saslMechanism)
+        var error = KafkaError(code, text.sentence, of: client, saslMechanism: callbacks.saslMechanism)
         error.isFatal = true
         error.recovery = error.kind == .fencedInstanceID ? .giveUp : .recreateClient
         return error
@@ -79,7 +83,7 @@ extension ClientHandle {
             return fatal
         }
         let error = KafkaError(
-            code, text, operation: operation, partition: partition, saslMechanism: callbacks.saslMechanism)
+            code, text, of: client, operation: operation, partition: partition, saslMechanism: callbacks.saslMechanism)
         return operation.isEmpty ? error : explained(error)
     }
 
@@ -88,7 +92,7 @@ extension ClientHandle {
     private func explained(_ error: KafkaError) -> KafkaError {
         guard error.kind == .timedOut || error.kind == .transport else { return error }
         // A producer's errors arrive in a callback, which needs a poll; a consumer's have arrived as events.
-        if !isConsumer { rd_kafka_poll(pointer, 0) }
+        if !client.isConsumer { rd_kafka_poll(pointer, 0) }
         guard let cause = callbacks.recentCause else { return error }
         var explained = error
         explained.kind = cause.kind

@@ -102,6 +102,7 @@ extension Producer {
 
     private func produceError(_ code: rd_kafka_resp_err_t, _ topic: ProducerTopic, _ partition: Int32?) -> KafkaError {
         var error = handle.error(code, operation: "produce to \(topic.name)")
+        error.topics = [topic.name]
         if let fatal = fatalError { return fatal }
         if error.kind == .state, isTransactional {
             // After an abortable error, which may be about another topic, librdkafka refuses all records of the

@@ -50,10 +50,17 @@ extension Producer {
     ) throws(KafkaError) {
         let end = ContinuousClock.now + deadline
         let list = PartitionList(offsets)
-        let (offsets, group) = (list.pointer, group.pointer)
+        let group = group.pointer
         let sentBefore = handle.callbacks.sent.offsetCommits
-        try resume("send_offsets", end) {
-            rd_kafka_send_offsets_to_transaction(handle.pointer, offsets, group, (end - .now).milliseconds)
+        do throws(KafkaError) {
+            try resume("send_offsets", end) {
+                rd_kafka_send_offsets_to_transaction(handle.pointer, list.pointer, group, (end - .now).milliseconds)
+            }
+        } catch {
+            var error = error
+            error.topics = Set(offsets.keys.map(\.topic)).sorted()
+            error.isOfReading = true
+            throw error
         }
         if handle.callbacks.sent.offsetCommits > sentBefore + 1 { hasRepeatedRequests = true }
     }

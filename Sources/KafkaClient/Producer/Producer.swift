@@ -31,7 +31,7 @@ public struct Producer: ~Copyable {
             defaults.merge(ClientSettings.transactionDefaults) { $1 }
         }
         let handle = try ClientHandle(
-            RD_KAFKA_PRODUCER,
+            .producer,
             settings: ClientSettings.merged(fixed: fixed, user: settings, defaults: defaults, for: .producer),
             callbacks: ClientCallbacks(sink: sink))
         topics = ProducerTopics(of: handle)

@@ -31,7 +31,7 @@ enum Remedy: Equatable {
             self = .isolate(Refusal(event: refusal.event, error: refusal.error))
         } else if let consumer {
             self = .replaceFailedConsumer(consumer)
-        } else if error.operation == "consume" {
+        } else if error.ends(.member) {
             self = .replaceConsumer
         } else {
             self = .rewind(isOutOfRange: error.kind == .offsetOutOfRange)

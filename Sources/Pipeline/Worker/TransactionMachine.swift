@@ -183,6 +183,7 @@ struct TransactionMachine {
 
     /// The same, because of an error of the producer or of anything else in the worker.
     mutating func failed(_ error: KafkaError) -> EndAction {
+        guard error.client == .producer else { return dropped() }
         switch error.recovery {
         case .abortTransaction, .giveUp:
             return dropped()

@@ -87,7 +87,7 @@ extension KafkaError {
     /// It fetches batch by batch, which is slow, and no partition has a turn any more.
     fileprivate static var carefulConsumer: KafkaError {
         KafkaError(
-            kind: .other, recovery: .recreateClient, name: "", message: "partitions were read one after another",
-            operation: "consume")
+            kind: .other, recovery: .recreateClient, of: .member, name: "",
+            message: "partitions were read one after another", operation: "consume")
     }
 }

@@ -221,9 +221,8 @@ extension KafkaError {
     /// Nothing arrives although there is something to read: the consumer is recreated.
     package static var stuckConsumer: KafkaError {
         KafkaError(
-            kind: .other, recovery: .recreateClient, name: "",
-            message: "nothing arrives although there is something to read",
-            operation: "consume")
+            kind: .other, recovery: .recreateClient, of: .member, name: "",
+            message: "nothing arrives although there is something to read", operation: "consume")
     }
 
     /// The log no longer has the next offset to read. The committed offsets tell whether retention has overtaken a
@@ -231,7 +230,6 @@ extension KafkaError {
     fileprivate static func overtaken(_ error: KafkaError) -> KafkaError {
         var error = error
         error.recovery = .abortTransaction
-        error.operation = ""
         return error
     }
 }

@@ -6,9 +6,10 @@ import Testing
 @Suite("What a worker does after an error")
 struct RemedyTests {
     private func error(
-        _ kind: KafkaError.Kind, _ operation: String = "", recovery: KafkaError.Recovery = .abortTransaction
+        _ kind: KafkaError.Kind, of client: KafkaError.Client = .producer,
+        recovery: KafkaError.Recovery = .abortTransaction
     ) -> KafkaError {
-        KafkaError(kind: kind, recovery: recovery, name: "", message: "m", operation: operation)
+        KafkaError(kind: kind, recovery: recovery, of: client, name: "", message: "m")
     }
 
     private let event = EventCoordinates(1, offset: 2)
@@ -17,10 +18,11 @@ struct RemedyTests {
     func refusal() {
         let fatal = error(.fencedInstanceID)
         for kind in [KafkaError.Kind.messageTooLarge, .invalidRecord] {
-            let report = error(kind, "produce")
+            let report = error(kind)
             let purged = EventCoordinates(1, offset: 1)
             let remedy = Remedy(
-                after: error(.other, "consume"), refusals: [(purged, error(.purged)), (event, report)], alone: nil,
+                after: error(.other, of: .member, recovery: .recreateClient),
+                refusals: [(purged, error(.purged)), (event, report)], alone: nil,
                 consumer: fatal)
             #expect(remedy == .isolate(.init(event: event, error: report)))
         }
@@ -28,7 +30,7 @@ struct RemedyTests {
 
     @Test("a call that is refused without a report is about the only event of the transaction, or an unknown one")
     func refusedCall() {
-        let refused = error(.messageTooLarge, "commit_transaction")
+        let refused = error(.messageTooLarge)
         #expect(
             Remedy(after: refused, refusals: [], alone: event, consumer: nil)
                 == .isolate(.init(event: event, error: refused)))
@@ -40,12 +42,24 @@ struct RemedyTests {
     @Test("a consumer that has ended is replaced whatever else went wrong, and one whose own error it is as well")
     func consumer() {
         let fatal = error(.fencedInstanceID)
-        for each in [error(.fenced, "commit_transaction"), error(.offsetOutOfRange), error(.state, "consume")] {
+        for each in [error(.fenced), error(.offsetOutOfRange), error(.state, of: .member)] {
             #expect(
                 Remedy(after: each, refusals: [], alone: nil, consumer: fatal) == .replaceFailedConsumer(fatal))
         }
         #expect(
             Remedy(after: .stuckConsumer, refusals: [], alone: event, consumer: nil) == .replaceConsumer)
+    }
+
+    @Test("a consumer is replaced for an error of its own after which it is of no use, and for no other client's")
+    func whose() {
+        for client in [KafkaError.Client.member, .producer, .reader, .admin] {
+            for recovery in [KafkaError.Recovery.retry, .abortTransaction, .recreateClient, .giveUp] {
+                let remedy = Remedy(
+                    after: error(.other, of: client, recovery: recovery), refusals: [], alone: nil, consumer: nil)
+                let isReplaced = client == .member && recovery == .recreateClient
+                #expect(remedy == (isReplaced ? .replaceConsumer : .rewind(isOutOfRange: false)))
+            }
+        }
     }
 
     @Test("anything else goes back to the committed offsets; out of range, by a new assignment")
@@ -56,7 +70,7 @@ struct RemedyTests {
             .rebalanceInProgress, .purged, .state, .other,
         ]
         for kind in kinds {
-            let remedy = Remedy(after: error(kind, "send_offsets"), refusals: [], alone: event, consumer: nil)
+            let remedy = Remedy(after: error(kind), refusals: [], alone: event, consumer: nil)
             #expect(remedy == .rewind(isOutOfRange: false), "\(kind)")
         }
         #expect(

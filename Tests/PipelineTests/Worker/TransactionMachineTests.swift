@@ -29,8 +29,8 @@ struct TransactionMachineTests {
         return machine
     }
 
-    private func error(_ recovery: KafkaError.Recovery) -> KafkaError {
-        KafkaError(kind: .other, recovery: recovery, name: "E", message: "m")
+    private func error(_ recovery: KafkaError.Recovery, of client: KafkaError.Client = .producer) -> KafkaError {
+        KafkaError(kind: .other, recovery: recovery, of: client, name: "E", message: "m")
     }
 
     /// - Returns: what the worker is to do, `-` where that is nothing.
@@ -150,6 +150,18 @@ struct TransactionMachineTests {
             #expect(idle.failed(error(recovery)) == .replaceProducer(after: error(recovery)))
             var open = try machine(in: .open)
             #expect(open.failed(error(recovery)) == .forgetAndReplaceProducer(after: error(recovery)))
+        }
+    }
+
+    @Test("an error of any client but the producer leaves the producer as it is")
+    func othersErrors() throws {
+        for client in [KafkaError.Client.member, .reader, .admin] {
+            for recovery in [KafkaError.Recovery.retry, .recreateClient, .abortTransaction, .giveUp] {
+                var idle = try machine(in: .idle)
+                #expect(idle.failed(error(recovery, of: client)) == .nothing)
+                var open = try machine(in: .open)
+                #expect(open.failed(error(recovery, of: client)) == .abort)
+            }
         }
     }
 

@@ -1,0 +1,115 @@
+import Deliveries
+import Foundation
+import Hosting
+import Pipeline
+import TestSupport
+import Testing
+
+@testable import Delivery
+@testable import KafkaClient
+
+@Suite("A lane and its clients", .timeLimit(.minutes(10)))
+struct LaneWorkerTests {
+    private let cluster: MockCluster
+    private let configuration: PipelineConfiguration
+    private let log = LogEntries()
+    private let host = RoleHost()
+    private let folder = TemporaryFolder()
+
+    init() throws {
+        cluster = try MockCluster()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let token = "\(folder.path)/token"
+        try "made-up\n".write(toFile: token, atomically: true, encoding: .utf8)
+        var configuration = PipelineConfiguration(
+            kafka: ["bootstrap.servers": cluster.bootstrapServers], stateDirectory: folder.path,
+            rules: try ExtractionRules(), instanceID: "test")
+        configuration.sessionTimeout = .seconds(6)
+        configuration.delivery.retries = [.seconds(10)]
+        configuration.delivery.credentials = [
+            DeliveryCredential(name: "shop", source: .tokenFile(token, projectID: "shop-1"))
+        ]
+        self.configuration = configuration
+    }
+
+    private var logger: Logger { Logger(label: "test", sink: log) }
+
+    private func context() throws -> DeliveryContext {
+        try DeliveryContext(
+            host, configuration, start: nil, meter: DeliveryMeter(metrics: Metrics()), logger: logger)
+    }
+
+    /// A lane that reads its partitions, of which it has none.
+    private func lane() throws -> LaneWorker {
+        let context = try context()
+        for topic in context.topics + [configuration.topics.deliveries] {
+            try cluster.createTopic(topic, partitions: 1)
+        }
+        var lane = try LaneWorker("fcm", context, logger: logger)
+        lane.phase = .reading
+        return lane
+    }
+
+    private func failure(of client: KafkaError.Client) -> KafkaError {
+        KafkaError(kind: .other, recovery: .recreateClient, isFatal: true, of: client, name: "_FATAL", message: "m")
+    }
+
+    @Test("a producer that has failed is replaced, and what is in flight stays, since the lane stays in its group")
+    func producerFails() throws {
+        var lane = try lane()
+        let before = lane.consumer.handle
+        try lane.recover(from: failure(of: .producer))
+        #expect(lane.consumer.handle === before)
+        #expect(log.messages.contains { $0.hasPrefix("recreates its producer after: m") })
+        lane.close()
+    }
+
+    @Test("a consumer that has failed is replaced, and the producer is not")
+    func consumerFails() throws {
+        var lane = try lane()
+        let before = lane.consumer.handle
+        try lane.recover(from: failure(of: .member))
+        #expect(lane.consumer.handle !== before)
+        #expect(!log.messages.contains { $0.hasPrefix("recreates its producer") })
+        lane.close()
+    }
+
+    @Test("a reader of its own that has failed costs it neither")
+    func readerFails() throws {
+        var lane = try lane()
+        let before = lane.consumer.handle
+        try lane.recover(from: failure(of: .reader))
+        #expect(lane.consumer.handle === before)
+        #expect(!log.messages.contains { $0.hasPrefix("recreates") })
+        lane.close()
+    }
+
+    @Test("a lane that drains still replaces a producer that has failed, to commit what the providers have accepted")
+    func draining() throws {
+        var lane = try lane()
+        host.drain()
+        try lane.recover(from: failure(of: .producer))
+        #expect(log.messages.contains { $0.hasPrefix("recreates its producer after: m") })
+        lane.close()
+    }
+
+    @Test("a consumer that gets nothing for two minutes although there is something to read is replaced")
+    func stuckConsumer() throws {
+        var lane = try lane()
+        let clean = LaneOffset(
+            offset: 0, partitions: 1, lanes: lane.context.lanesHash, isClean: true, finished: [])
+        lane.core.setPartitions(1)
+        lane.core.assign(0, committed: [clean, clean], ends: [0, 0])
+        lane.core.recalled(0)
+        _ = lane.core.takeTransaction(now: .epoch)
+        lane.core.committed()
+        var producer = try Producer(settings: configuration.kafka)
+        let topic = try producer.topic(configuration.topics.dispatch)
+        try producer.produce(ProducerRecord(key: nil, value: []), to: topic)
+        try producer.flush(timeout: .seconds(10))
+        lane.intake.streams[0].watch = ConsumerWatch(limit: .zero)
+        try lane.watchConsumer()
+        #expect(throws: KafkaError.stuckConsumer) { try lane.watchConsumer() }
+        lane.close()
+    }
+}
