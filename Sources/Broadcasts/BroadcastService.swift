@@ -9,12 +9,14 @@ import Synchronization
 ///
 /// `run()` has the shape of ServiceLifecycle's `Service`: cancelling its task stops at once and leaves open transactions to
 /// time out; ``shutdown()`` commits what is open. It may run beside a pipeline in one process. Call `run()` once.
-public final class BroadcastService: Sendable {
+public final class BroadcastService: Role, Sendable {
     private let configuration: PipelineConfiguration
     private let includesValid: Bool
     private let logger: Logger
     private let context = Mutex<BroadcastContext?>(nil)
-    let host: RoleHost
+    private let follower: BroadcastFollower
+    package let name = RoleName.broadcasts
+    package let host: RoleHost
     /// Counts and measurements, up to now.
     public let meter: BroadcastMeter
 
@@ -24,21 +26,30 @@ public final class BroadcastService: Sendable {
     ///     next one that is published.
     ///   - logger: with the host's own sink.
     ///   - metrics: the host's registry.
-    public init(
+    public convenience init(
         configuration: PipelineConfiguration, includesValid: Bool = false,
         logger: Logger = Logger(label: "carillon"), metrics: Metrics = Metrics()
     ) {
-        host = RoleHost(explained: Permissions(broadcastsOf: configuration).explained)
+        self.init(
+            configuration: configuration, includesValid: includesValid, logger: logger, metrics: metrics,
+            clock: PipelineClock(),
+            follower: BroadcastFollower(configuration, logger: logger, metrics: metrics))
+    }
+
+    /// - Parameters:
+    ///   - clock: the process's.
+    ///   - follower: the process's.
+    package init(
+        configuration: PipelineConfiguration, includesValid: Bool = false, logger: Logger, metrics: Metrics,
+        clock: PipelineClock, follower: BroadcastFollower
+    ) {
+        host = RoleHost(clock: clock, explained: Permissions(broadcastsOf: configuration).explained)
         self.configuration = configuration
         self.includesValid = includesValid
         self.logger = logger
+        self.follower = follower
         meter = BroadcastMeter(metrics: metrics)
-        metrics.observe(
-            "carillon_ready", help: "1 while broadcasts are sent to the partitions of this process, else 0."
-        ) {
-            [weak self] in
-            [.init(value: .gauge(self?.unready.isEmpty == true ? 1 : 0))]
-        }
+        metrics.observeReadiness(of: self)
     }
 
     /// Why it does not send broadcasts to its partitions at the moment; empty if it does. Any thread.
@@ -67,11 +78,14 @@ public final class BroadcastService: Sendable {
         try await host.run { try self.supervise() }
     }
 
+    /// Why these settings have no broadcasts; nil if they have.
+    package static func missingSetting(of configuration: PipelineConfiguration) -> String? {
+        guard configuration.topics.broadcasts.isEmpty else { return nil }
+        return "topic.broadcasts is not set: there is nothing to send; the usual name is notifications.broadcasts"
+    }
+
     private func supervise() throws {
-        guard !configuration.topics.broadcasts.isEmpty else {
-            throw PipelineError.decisionNeeded(
-                "topic.broadcasts is not set: there is nothing to send; the usual name is notifications.broadcasts")
-        }
+        if let missing = Self.missingSetting(of: configuration) { throw PipelineError.decisionNeeded(missing) }
         let folder = try StateFolder(
             path: BroadcastContext.folder(of: configuration), inside: configuration.stateDirectory)
         let context = try makeContext()
@@ -102,8 +116,7 @@ public final class BroadcastService: Sendable {
             in: [configuration.topics.broadcasts, configuration.topics.subscriptions], logger)
         let context = BroadcastContext(
             host, configuration, includesValid: includesValid, log: log,
-            follower: BroadcastFollower(configuration, logger: logger, metrics: meter.metrics),
-            ends: SubscriptionEnds(), meter: meter)
+            follower: follower, ends: SubscriptionEnds(), meter: meter)
         meter.observe(context.board)
         self.context.withLock { $0 = context }
         return context

@@ -1,33 +1,23 @@
 import HTTPServer
 import Pipeline
 
-/// The pages that a service offers to monitoring: `/metrics`, `/live` and `/ready`.
+/// The pages that a process offers to monitoring: `/metrics`, `/live` and `/ready`.
 ///
-/// It serves from its creation until ``stop()``, also before and after the pipeline's `run()`.
+/// It serves from its creation until ``stop()``, also before the roles start and while they drain.
 package final class ConsoleServer {
     private let server: HTTPServer
 
     /// - Parameters:
-    ///   - metrics: the registry that the pipeline records into; the metrics of the process are added to it.
+    ///   - metrics: the registry that the roles record into; the metrics of the process are added to it.
     ///   - build: labels of `carillon_build_info`.
+    ///   - stuck: who cannot recover without a restart.
+    ///   - unready: why the process does not do its work now; empty if it does.
     /// - Throws: `HTTPServerError` if it cannot listen on the address.
     package init(
-        at address: ListenAddress, pipeline: NotificationPipeline, metrics: Metrics, build: Metrics.Labels
-    ) throws(HTTPServerError) {
-        let pages = Pages(pipeline: pipeline, metrics: metrics, build: build)
-        server = try HTTPServer(host: address.host, port: address.port) { pages[$0] }
-    }
-
-    /// The same for any other service.
-    ///
-    /// - Parameters:
-    ///   - liveness: whether it can still recover by itself.
-    ///   - unready: why it does not do its work now; empty if it does.
-    package init(
         at address: ListenAddress, metrics: Metrics, build: Metrics.Labels,
-        liveness: @escaping @Sendable () -> Liveness, unready: @escaping @Sendable () -> [String]
+        stuck: @escaping @Sendable () -> [String], unready: @escaping @Sendable () -> [String]
     ) throws(HTTPServerError) {
-        let pages = Pages(metrics: metrics, build: build, stuck: { liveness().stuck }, unready: unready)
+        let pages = Pages(metrics: metrics, build: build, stuck: stuck, unready: unready)
         server = try HTTPServer(host: address.host, port: address.port) { pages[$0] }
     }
 
@@ -45,12 +35,6 @@ struct Pages: Sendable {
     private let metrics: Metrics
     private let stuck: @Sendable () -> [String]
     private let unready: @Sendable () -> [String]
-
-    init(pipeline: NotificationPipeline, metrics: Metrics, build: Metrics.Labels) {
-        self.init(
-            metrics: metrics, build: build, stuck: { pipeline.liveness.stuck },
-            unready: { pipeline.readiness.reasons.map { "\($0)" } })
-    }
 
     init(
         metrics: Metrics, build: Metrics.Labels, stuck: @escaping @Sendable () -> [String],

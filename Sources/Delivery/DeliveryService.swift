@@ -10,13 +10,15 @@ import Synchronization
 ///
 /// `run()` has the shape of ServiceLifecycle's `Service`: cancelling its task stops at once, and what was in flight is
 /// sent again by the next owner; ``shutdown()`` waits for the last answers and commits them. Call `run()` once.
-public final class DeliveryService: Sendable {
+public final class DeliveryService: Role, Sendable {
     private let configuration: PipelineConfiguration
     private let lanes: [String]
     private let start: DeliveryStart?
     private let logger: Logger
     private let context = Mutex<DeliveryContext?>(nil)
-    let host: RoleHost
+    private let follower: BroadcastFollower
+    package let name = RoleName.deliver
+    package let host: RoleHost
     /// Counts and measurements, up to now.
     public let meter: DeliveryMeter
 
@@ -25,19 +27,31 @@ public final class DeliveryService: Sendable {
     ///   - start: where a lane begins that has never committed; nil: that is an error.
     ///   - logger: with the host's own sink.
     ///   - metrics: the host's registry.
-    public init(
+    public convenience init(
         configuration: PipelineConfiguration, lanes: [String] = [], start: DeliveryStart? = nil,
         logger: Logger = Logger(label: "carillon"), metrics: Metrics = Metrics()
+    ) {
+        self.init(
+            configuration: configuration, lanes: lanes, start: start, logger: logger, metrics: metrics,
+            clock: PipelineClock(),
+            follower: BroadcastFollower(configuration, logger: logger, metrics: metrics))
+    }
+
+    /// - Parameters:
+    ///   - clock: the process's.
+    ///   - follower: the process's; of no use without `topic.broadcasts`.
+    package init(
+        configuration: PipelineConfiguration, lanes: [String] = [], start: DeliveryStart? = nil, logger: Logger,
+        metrics: Metrics, clock: PipelineClock, follower: BroadcastFollower
     ) {
         self.configuration = configuration
         self.lanes = lanes.isEmpty ? configuration.delivery.lanes.lanes : lanes
         self.start = start
-        host = RoleHost(explained: Permissions(deliveryOf: configuration).explained)
+        self.follower = follower
+        host = RoleHost(clock: clock, explained: Permissions(deliveryOf: configuration).explained)
         self.logger = logger
         meter = DeliveryMeter(metrics: metrics)
-        metrics.observe("carillon_ready", help: "1 while every lane of this process sends, else 0.") { [weak self] in
-            [.init(value: .gauge(self?.readiness.isReady == true ? 1 : 0))]
-        }
+        metrics.observeReadiness(of: self)
     }
 
     /// Whether every lane of this process sends or has nothing to send, and if not, why.
@@ -47,6 +61,8 @@ public final class DeliveryService: Sendable {
         }
         return DeliveryReadiness(context.board, lanes: lanes, host)
     }
+
+    package var unready: [String] { readiness.reasons }
 
     /// Whether it can still recover by itself; one that is not running is alive. Any thread.
     public var liveness: Liveness { host.health.liveness }
@@ -59,6 +75,13 @@ public final class DeliveryService: Sendable {
     /// - Throws: `PipelineError` where an operator has to act; `CancellationError` when its task is cancelled.
     public func run() async throws {
         try await host.run { try self.supervise() }
+    }
+
+    /// Why nothing can be sent with these settings; nil if it can.
+    package static func missingSetting(of configuration: PipelineConfiguration) -> String? {
+        guard configuration.delivery.credentials.isEmpty else { return nil }
+        return
+            "delivery.credentials is not set: there is nothing to send with; it is @FILE with a JSON list of credentials"
     }
 
     private func supervise() throws {
@@ -112,12 +135,8 @@ public final class DeliveryService: Sendable {
             throw .decisionNeeded(
                 "there is no lane '\(unknown)'; delivery.lanes has \(known.joined(separator: ", "))")
         }
-        guard !configuration.delivery.credentials.isEmpty else {
-            throw .decisionNeeded(
-                "delivery.credentials is not set: there is nothing to send with; it is @FILE with a JSON list of "
-                    + "credentials")
-        }
-        let context = try DeliveryContext(host, configuration, start: start, meter: meter, logger: logger)
+        if let missing = Self.missingSetting(of: configuration) { throw .decisionNeeded(missing) }
+        let context = try DeliveryContext(host, configuration, follower, start: start, meter: meter)
         meter.observe(context.board)
         self.context.withLock { $0 = context }
         return context

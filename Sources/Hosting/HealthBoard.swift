@@ -10,6 +10,8 @@ package final class HealthBoard: Sendable {
         var clockIsOff: Int64?
         /// Whose consumers get nothing, and whose new ones get nothing either.
         var stuck: Set<String> = []
+        /// The newest line of status.
+        var status: String?
     }
 
     private let state = Mutex(State())
@@ -35,10 +37,15 @@ package final class HealthBoard: Sendable {
         }
     }
 
+    /// The role has logged this line of status.
+    func says(_ status: String) { state.withLock { $0.status = status } }
+
     /// The role has ended.
     func clear() { state.withLock { $0 = State() } }
 
     package var away: String? { state.withLock { $0.away.min { $0.key < $1.key }?.value } }
+
+    package var status: String? { state.withLock { $0.status } }
 
     package var clockIsOff: Int64? { state.withLock { $0.clockIsOff } }
 

@@ -54,7 +54,10 @@ package struct Supervision {
             crew.wait(seconds: 0.2)
             try look()
             guard .now - lastLine >= .seconds(10) else { continue }
-            if let line = status.next(.now - lastLine) { logger.info("\(line)") }
+            if let line = status.next(.now - lastLine) {
+                logger.info("\(line)")
+                host.health.says(line)
+            }
             lastLine = .now
         }
         logger.info("\(status.total(.now - start))")

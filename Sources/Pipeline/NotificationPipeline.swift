@@ -8,13 +8,14 @@ import Synchronization
 ///
 /// `run()` has the shape of ServiceLifecycle's `Service`: cancelling its task stops at once and leaves open transactions
 /// to time out; ``shutdown()`` drains and commits. Call `run()` once per pipeline.
-public final class NotificationPipeline: Sendable {
+public final class NotificationPipeline: Role, Sendable {
     private let configuration: PipelineConfiguration
     private let resolver: (any TokenResolver)?
     private let logger: Logger
     private let context: Mutex<WorkerContext?>
     private let audienceRule: any AudienceRule
-    private let host: RoleHost
+    package let name = RoleName.pipeline
+    package let host: RoleHost
     /// Counts and measurements, up to now.
     public let meter: PipelineMeter
 
@@ -23,22 +24,29 @@ public final class NotificationPipeline: Sendable {
     ///   - audienceRule: decides who a notification is for.
     ///   - logger: with the host's own sink, for example a bridge to swift-log.
     ///   - metrics: the host's registry.
-    public init(
+    public convenience init(
         configuration: PipelineConfiguration, resolver: (any TokenResolver)? = nil,
         audienceRule: any AudienceRule = OrderAudiences(), logger: Logger = Logger(label: "carillon"),
         metrics: Metrics = Metrics()
+    ) {
+        self.init(
+            configuration: configuration, resolver: resolver, audienceRule: audienceRule, logger: logger,
+            metrics: metrics, clock: PipelineClock())
+    }
+
+    /// - Parameter clock: the process's.
+    package init(
+        configuration: PipelineConfiguration, resolver: (any TokenResolver)? = nil,
+        audienceRule: any AudienceRule = OrderAudiences(), logger: Logger, metrics: Metrics, clock: PipelineClock
     ) {
         self.configuration = configuration
         self.resolver = resolver
         self.audienceRule = audienceRule
         self.logger = logger
         self.context = Mutex(nil)
-        self.host = RoleHost(explained: Permissions(configuration).explained)
+        self.host = RoleHost(clock: clock, explained: Permissions(configuration).explained)
         self.meter = PipelineMeter(metrics: metrics, audiences: configuration.rules.audiences.counted)
-        metrics.observe("carillon_ready", help: "1 while the pipeline is at work on its partitions, else 0.") {
-            [weak self] in
-            [.init(value: .gauge(self?.readiness.isReady == true ? 1 : 0))]
-        }
+        metrics.observeReadiness(of: self)
         metrics.observe(
             "carillon_held_partitions",
             help: "1 for a partition that is not read, since three processes have ended there for lack of memory."
@@ -55,6 +63,8 @@ public final class NotificationPipeline: Sendable {
     public var readiness: Readiness {
         context.withLock { $0?.readiness } ?? Readiness(reasons: [.notRunning])
     }
+
+    package var unready: [String] { readiness.reasons.map(\.description) }
 
     /// Whether the pipeline can still recover by itself; one that is not running is alive. Any thread, at any time, at the
     /// same cost.

@@ -10,7 +10,8 @@ public final class Metrics: Sendable {
     public typealias Labels = KeyValuePairs<String, String>
 
     private let families = Mutex<[String: Family]>([:])
-    private let observed = Mutex<[String: Observed]>([:])
+    /// By name and labels.
+    private let observed = Mutex<[String: [String: Observed]]>([:])
 
     public init() {}
 
@@ -33,13 +34,18 @@ public final class Metrics: Sendable {
         return if case .histogram(let histogram) = made { histogram } else { Histogram(bounds: bounds) }
     }
 
-    /// Series that are read when a snapshot is taken, so that they may come and go. No other metric may have the name;
-    /// registering it again replaces the series.
-    /// - Parameter read: called by whoever takes a snapshot, on any thread. Series differ in their labels.
+    /// Series that are read when a snapshot is taken, so that they may come and go. No other kind of metric may have the
+    /// name; registering it again with the same labels replaces the series.
+    /// - Parameters:
+    ///   - labels: which all the series have, before their own.
+    ///   - read: called by whoever takes a snapshot, on any thread. Series differ in their labels.
     public func observe(
-        _ name: String, help: String, _ read: @escaping @Sendable () -> [MetricsSnapshot.Series]
+        _ name: String, help: String, labels: Labels = [:], _ read: @escaping @Sendable () -> [MetricsSnapshot.Series]
     ) {
-        observed.withLock { $0[name] = Observed(help: help, read: read) }
+        let labels = Self.pairs(labels)
+        observed.withLock {
+            $0[name, default: [:]][Self.identity(labels)] = Observed(help: help, labels: labels, read: read)
+        }
     }
 
     /// The current values, ordered by name and then by labels. Each value is read atomically, the snapshot as a whole
@@ -53,8 +59,12 @@ public final class Metrics: Sendable {
                 })
         }
         // Outside the lock: `read` may take locks of its own.
-        let observed = self.observed.withLock { $0 }.map { name, family in
-            MetricsSnapshot.Family(name: name, help: family.help, series: family.read())
+        let observed = self.observed.withLock { $0 }.map { name, parts in
+            MetricsSnapshot.Family(
+                name: name, help: parts.values.first?.help ?? "",
+                series: parts.sorted { $0.key < $1.key }.flatMap { _, part in
+                    part.read().map { MetricsSnapshot.Series(labels: part.labels + $0.labels, value: $0.value) }
+                })
         }
         return MetricsSnapshot(families: (recorded + observed).sorted { $0.name < $1.name })
     }
@@ -62,8 +72,8 @@ public final class Metrics: Sendable {
     /// The metric with this name and these labels, created if it is new; nil if the name belongs to another kind of
     /// metric. The caller then records into a metric that nobody reads, which a test of the snapshot shows.
     private func metric(_ name: String, _ help: String, _ labels: Labels, make: () -> Metric) -> Metric? {
-        let pairs = labels.map { MetricsSnapshot.Label($0.key, $0.value) }
-        let identity = pairs.flatMap { [$0.name, $0.value] }.joined(separator: "\u{0}")
+        let pairs = Self.pairs(labels)
+        let identity = Self.identity(pairs)
         return families.withLock { families in
             if let existing = families[name]?.series[identity] { return existing.metric }
             let metric = make()
@@ -74,6 +84,14 @@ public final class Metrics: Sendable {
         }
     }
 
+    private static func pairs(_ labels: Labels) -> [MetricsSnapshot.Label] {
+        labels.map { MetricsSnapshot.Label($0.key, $0.value) }
+    }
+
+    private static func identity(_ pairs: [MetricsSnapshot.Label]) -> String {
+        pairs.flatMap { [$0.name, $0.value] }.joined(separator: "\u{0}")
+    }
+
     private struct Family {
         var help: String
         var kind: Metric.Kind
@@ -82,6 +100,7 @@ public final class Metrics: Sendable {
 
     private struct Observed {
         var help: String
+        var labels: [MetricsSnapshot.Label]
         var read: @Sendable () -> [MetricsSnapshot.Series]
     }
 

@@ -33,6 +33,16 @@ struct BadInputTests {
             says: ["--workers: '0' is not allowed; it must be a whole number from 1 to 64"]),
         Trial(words: "broadcasts -b \(nowhere) --workers ten", code: 64, says: ["--workers: 'ten' is not allowed"]),
         Trial(
+            words: "run -b \(nowhere) --roles sender", code: 64,
+            says: [
+                "--roles: 'sender' is not allowed; expected all, or of pipeline, broadcasts, deliver some with commas"
+            ]),
+        Trial(
+            words: "run -b \(nowhere) --roles pipeline,broadcasts,deliver", code: 78,
+            says: [
+                "--roles broadcasts: topic.broadcasts is not set", "--roles deliver: delivery.credentials is not set",
+            ]),
+        Trial(
             words: "run --workers 0", code: 64,
             says: ["--workers: '0'", "kafka.bootstrap.servers: no broker is given"]),
         Trial(

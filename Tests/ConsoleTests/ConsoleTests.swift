@@ -16,7 +16,10 @@ import Testing
             kafka: ["bootstrap.servers": "127.0.0.1:1"], stateDirectory: "/nonexistent",
             rules: try ExtractionRules(audiences: audiences))
         let pipeline = NotificationPipeline(configuration: configuration, metrics: metrics)
-        return Pages(pipeline: pipeline, metrics: metrics, build: ["version": "1.2.3", "librdkafka": "2.0.2"])
+        let process = ProcessHost([pipeline], logger: Logger(label: "test", level: .critical), metrics: metrics)
+        return Pages(
+            metrics: metrics, build: ["version": "1.2.3", "librdkafka": "2.0.2"], stuck: { process.stuck },
+            unready: { process.unready })
     }
 
     @Test("/live is 200 unless replacing a consumer that receives nothing did not help, and then names it")
@@ -43,7 +46,7 @@ import Testing
         #expect(page.contentType == "text/plain; version=0.0.4; charset=utf-8")
         let lines = Set(page.body.split(separator: "\n").map(String.init))
         #expect(lines.contains(#"carillon_events_total{topic="events"} 0"#))
-        #expect(lines.contains("carillon_ready 0"))
+        #expect(lines.contains(#"carillon_ready{role="pipeline"} 0"#))
         #expect(lines.contains(#"carillon_build_info{version="1.2.3",librdkafka="2.0.2"} 1"#))
         #expect(lines.contains("# TYPE process_cpu_seconds_total counter"))
     }

@@ -14,6 +14,21 @@ import Testing
         #expect(metrics.snapshot().value("events_total") == nil)
     }
 
+    @Test("what is observed under one name by several has the series of all; the same labels again replace theirs")
+    func observedTogether() {
+        let metrics = Metrics()
+        for value in [1.0, 2] {
+            metrics.observe("ready", help: "Ready.", labels: ["role": "a"]) { [.init(value: .gauge(value))] }
+        }
+        metrics.observe("ready", help: "Ready.", labels: ["role": "b"]) {
+            [.init(labels: [.init("lane", "c")], value: .gauge(3))]
+        }
+        let snapshot = metrics.snapshot()
+        #expect(snapshot.value("ready", labels: ["role": "a"]) == .gauge(2))
+        #expect(snapshot.value("ready", labels: ["role": "b", "lane": "c"]) == .gauge(3))
+        #expect(snapshot.families.map(\.series.count) == [2])
+    }
+
     @Test("a counter never goes back")
     func monotonic() {
         let counter = Counter()

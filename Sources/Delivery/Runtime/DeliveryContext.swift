@@ -24,8 +24,8 @@ final class DeliveryContext: RoleContext {
     private let running = Atomic<Int>(0)
 
     init(
-        _ host: RoleHost, _ configuration: PipelineConfiguration, start: DeliveryStart?, meter: DeliveryMeter,
-        logger: Logger
+        _ host: RoleHost, _ configuration: PipelineConfiguration, _ follower: BroadcastFollower,
+        start: DeliveryStart?, meter: DeliveryMeter
     ) throws(PipelineError) {
         do {
             credentials = try configuration.delivery.credentialMap()
@@ -39,9 +39,7 @@ final class DeliveryContext: RoleContext {
         streams = LaneStream.all(
             of: Array(PushKind.allCases.prefix(dispatchTopics.count)), tiers: configuration.delivery.retries.count)
         topics = dispatchTopics.flatMap { [$0] + configuration.delivery.retryTopics(of: $0) }
-        broadcasts =
-            dispatchTopics.count > 1
-            ? BroadcastFollower(configuration, logger: logger, metrics: meter.metrics) : nil
+        broadcasts = dispatchTopics.count > 1 ? follower : nil
         self.start = start
         self.meter = meter
     }

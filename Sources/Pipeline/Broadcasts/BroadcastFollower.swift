@@ -1,14 +1,18 @@
+import Foundation
 import KafkaClient
 import Synchronization
 
 /// Follows `topic.broadcasts` from its beginning: which broadcasts there are now, and how old that knowledge is.
 ///
-/// One thread runs it; any thread reads ``view``.
+/// Each role that needs it runs it, and one of them reads: where that role ends, another one's thread reads on. Any thread
+/// reads ``view``.
 package final class BroadcastFollower: Sendable {
     private let configuration: PipelineConfiguration
     private let logger: Logger
     private let metrics: Metrics
     private let published = Mutex(BroadcastView())
+    /// Whoever holds it reads.
+    private let turn = DispatchSemaphore(value: 1)
 
     /// - Parameter configuration: with `topic.broadcasts`.
     package init(_ configuration: PipelineConfiguration, logger: Logger, metrics: Metrics) {
@@ -20,11 +24,16 @@ package final class BroadcastFollower: Sendable {
     /// The newest view. It says nothing yet while `freshSince` is nil.
     package var view: BroadcastView { published.withLock { $0 } }
 
-    /// Follows the topic on the caller's thread until its host drains or stops. It waits for the broker without limit, with a log line every 10 s; the view grows old meanwhile.
+    /// Follows the topic on the caller's thread, as long as no other does, until its host drains or stops. It waits for the
+    /// broker without limit, with a log line every 10 s; the view grows old meanwhile.
     ///
     /// - Throws: ``PipelineError``: another number of partitions than one, or what a person has to fix where the topic's
     ///   end has never been reached.
     package func run(on host: RoleHost) throws {
+        while turn.wait(timeout: .now() + 0.2) == .timedOut {
+            if host.mustEnd { return }
+        }
+        defer { turn.signal() }
         let patience = Patience()
         do {
             while !host.mustEnd {

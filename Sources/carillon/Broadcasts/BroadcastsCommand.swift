@@ -1,7 +1,4 @@
 import Arguments
-import Broadcasts
-import Console
-import KafkaClient
 import Pipeline
 
 /// `carillon broadcasts`
@@ -11,7 +8,7 @@ struct BroadcastsCommand: ParsableCommand {
         abstract: "Send broadcasts to every device in a channel, until SIGTERM or SIGINT.",
         discussion: """
             Reads topic.broadcasts and the subscriptions, and writes one record for each device of a broadcast's channel, \
-            also for those that join while it is valid. The first signal commits what is open; a second one ends the \
+            also for those that join while it is valid. The same as 'carillon run --roles broadcasts'. The first signal commits what is open; a second one ends the \
             process at once. Exit codes: 0 drained; 3 instance in use; 64 usage; 70 a defect, or a record that cannot be \
             written; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
             """,
@@ -38,23 +35,6 @@ struct BroadcastsCommand: ParsableCommand {
         if let workers { flags.append(.init(name: "--workers", key: "workers", value: workers)) }
         if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
         let configuration = try options.checked(adding: flags)
-        let logger = configuration.makeLogger()
-        logger.info(
-            "\(Version.text) sends broadcasts",
-            [
-                "librdkafka": LibraryVersions.librdkafka, "group": configuration.groupID,
-                "instance": configuration.instanceID, "workers": "\(configuration.workers)",
-            ])
-        let metrics = Metrics()
-        let service = BroadcastService(
-            configuration: configuration, includesValid: includeValid, logger: logger, metrics: metrics)
-        try await Daemon.run(
-            pagesAt: configuration.http, logger,
-            makeConsole: {
-                try ConsoleServer(
-                    at: $0, metrics: metrics, build: $1, liveness: { service.liveness }, unready: { service.unready })
-            },
-            shutdown: { service.shutdown() },
-            service: { try await service.run() })
+        try await Daemon(configuration: configuration, roles: [.broadcasts], includesValid: includeValid).run()
     }
 }

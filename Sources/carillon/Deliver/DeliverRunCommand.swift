@@ -1,7 +1,5 @@
 import Arguments
-import Console
 import Delivery
-import KafkaClient
 import Pipeline
 
 /// `carillon deliver run`
@@ -11,7 +9,7 @@ struct DeliverRunCommand: ParsableCommand {
         abstract: "Send pushes to FCM and APNs until SIGTERM or SIGINT.",
         discussion: """
             Reads the dispatch topic, sends each record's message with the lifetime that is left, and writes one outcome for \
-            each to notifications.deliveries. The first signal waits up to 15 s for the last answers and commits them; a \
+            each to notifications.deliveries. The same as 'carillon run --roles deliver'. The first signal waits up to 15 s for the last answers and commits them; a \
             second one ends the process at once. Exit codes: 0 drained, or finished below a cut; 3 instance in use; 64 \
             usage; 70 a defect; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
             """,
@@ -49,28 +47,10 @@ struct DeliverRunCommand: ParsableCommand {
         if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
         let configuration = try options.checked(adding: flags, needsBroker: !check)
         if check { return try checkCredentials(configuration) }
-        let logger = configuration.makeLogger()
-        logger.info(
-            "\(Version.text) delivers",
-            [
-                "librdkafka": LibraryVersions.librdkafka, "group": configuration.groupID,
-                "instance": configuration.instanceID,
-                "credentials": "\(configuration.delivery.credentials.count)",
-            ])
-        let metrics = Metrics()
-        let service = DeliveryService(
-            configuration: configuration, lanes: lane,
-            start: fromGroup.map { .group($0) } ?? configuration.from.map { .position($0) }, logger: logger,
-            metrics: metrics)
-        try await Daemon.run(
-            pagesAt: configuration.http, logger,
-            makeConsole: {
-                try ConsoleServer(
-                    at: $0, metrics: metrics, build: $1, liveness: { service.liveness },
-                    unready: { service.readiness.reasons })
-            },
-            shutdown: { service.shutdown() }, cutOff: "stopped at once: what was in flight is sent again",
-            service: { try await service.run() })
+        try await Daemon(
+            configuration: configuration, roles: [.deliver], lanes: lane,
+            start: fromGroup.map { .group($0) } ?? configuration.from.map { .position($0) }
+        ).run()
     }
 
     private func checkCredentials(_ configuration: PipelineConfiguration) throws {

@@ -5,8 +5,8 @@ import Pipeline
 /// The three daemons in this process: the pipeline, the broadcasts, and the sender.
 struct DemoServices {
     let pipeline: NotificationPipeline
-    let broadcasts: BroadcastService
     let sender: DeliveryService
+    private let process: ProcessHost
     private let running: Task<Void, any Error>
     private let stop: StopFlag
 
@@ -25,16 +25,9 @@ struct DemoServices {
         let pipeline = NotificationPipeline(configuration: demo.configuration, logger: demo.logger)
         let broadcasts = BroadcastService(configuration: demo.configuration, logger: demo.logger)
         let sender = DeliveryService(configuration: demo.configuration, logger: demo.logger)
-        (self.pipeline, self.broadcasts, self.sender) = (pipeline, broadcasts, sender)
-        running = Task {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await pipeline.run() }
-                group.addTask { try await broadcasts.run() }
-                group.addTask { try await sender.run() }
-                // The failure of one ends the others.
-                try await group.waitForAll()
-            }
-        }
+        let process = ProcessHost([pipeline, broadcasts, sender], logger: demo.logger, metrics: Metrics())
+        (self.pipeline, self.sender, self.process) = (pipeline, sender, process)
+        running = Task { try await process.run() }
     }
 
     /// Whether a signal has asked for the end.
@@ -42,7 +35,7 @@ struct DemoServices {
 
     func untilReady() async throws {
         try await wait("the daemons to join their groups") {
-            pipeline.readiness.isReady && broadcasts.unready.isEmpty && sender.readiness.isReady
+            process.unready.isEmpty
         }
     }
 
@@ -65,9 +58,7 @@ struct DemoServices {
 
     /// Drains and commits.
     func end() async throws {
-        pipeline.shutdown()
-        broadcasts.shutdown()
-        sender.shutdown()
+        process.shutdown()
         try await running.value
     }
 }

@@ -1,16 +1,15 @@
 import Arguments
-import Console
-import KafkaClient
 import Pipeline
 
 /// `carillon run`
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Turn order events into pushes, exactly once, until SIGTERM or SIGINT.",
+        abstract: "Turn order events into pushes, exactly once, until SIGTERM or SIGINT; with --roles also send them.",
         discussion: """
             Every setting is in docs/settings.md, and 'carillon check-config' shows them with their values. Waits for an \
-            unreachable broker. The first signal drains and commits; a second one ends the process at once. \
+            unreachable broker. A process may have several roles: pipeline, broadcasts (as 'carillon broadcasts') and \
+            deliver (as 'carillon deliver'). The first signal drains and commits; a second one ends the process at once. \
             Exit codes: 0 drained; 3 instance or slot in use; 64 usage; 70 a defect, or a record that cannot be written \
             anywhere; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
             """,
@@ -19,11 +18,16 @@ struct RunCommand: ParsableCommand {
             ("carillon run --config carillon.properties", "As the file says."),
             ("carillon run --config carillon.properties --workers 4 --instance b", "A second process on this host."),
             ("carillon run --config carillon.properties --http 127.0.0.1:9464", "With metrics and health over HTTP."),
+            ("carillon run --config carillon.properties --roles all", "The whole of it in one process."),
         ])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
     @OptionGroup(title: "Configuration") var process: InstanceOption
     @OptionGroup(title: "Configuration") var folder: StateFolderOption
+    @Option(
+        help: "What this process does; all is every role whose settings are there.", valueName: "role,…|all",
+        completion: .list(RoleName.allCases.map(\.rawValue) + ["all"]))
+    var roles = RoleChoice.pipeline
     @Option(
         help: "Where partitions without a committed offset start: earliest, latest, a time, a date or -1h.",
         valueName: "position", completion: .list(["earliest", "latest"]))
@@ -39,25 +43,9 @@ struct RunCommand: ParsableCommand {
         if let workers { flags.append(.init(name: "--workers", key: "workers", value: workers)) }
         if let http { flags.append(.init(name: "--http", key: "http", value: http)) }
         let configuration = try options.checked(adding: flags)
-        let display = LiveDisplay()
-        let logger = configuration.makeLogger(around: display)
-        logger.info(
-            "\(Version.text) starts",
-            [
-                "librdkafka": LibraryVersions.librdkafka, "openssl": LibraryVersions.openSSL,
-                "group": configuration.groupID, "instance": configuration.instanceID,
-                "workers": "\(configuration.workers)",
-            ])
-        let metrics = Metrics()
-        let pipeline = NotificationPipeline(configuration: configuration, logger: logger, metrics: metrics)
-        try await Daemon.run(
-            pagesAt: configuration.http, logger,
-            makeConsole: { try ConsoleServer(at: $0, pipeline: pipeline, metrics: metrics, build: $1) },
-            shutdown: { pipeline.shutdown() },
-            service: {
-                display.start(pipeline.meter)
-                defer { display.stop() }
-                try await pipeline.run()
-            })
+        try await Daemon(
+            configuration: configuration, roles: roles.roles(configuration),
+            start: configuration.from.map { .position($0) }
+        ).run()
     }
 }

@@ -1,43 +1,80 @@
+import Broadcasts
 import Console
+import Delivery
 import Foundation
 import KafkaClient
 import Pipeline
 
-/// What the commands that run until a signal have around their service.
-enum Daemon {
-    /// Runs the service with its pages, where it has an address for them, and with its signals.
-    ///
-    /// - Parameters:
-    ///   - address: of the pages. They are served before the service works and until it has ended, so that it can also be
-    ///     observed while it waits or drains.
-    ///   - makeConsole: takes the address and the labels of `carillon_build_info`.
-    ///   - shutdown: the first signal; it lets the service drain.
-    ///   - cutOff: the log's line where a second signal ends the process at once.
-    ///   - service: what runs until it has drained.
-    static func run(
-        pagesAt address: ListenAddress?, _ logger: Logger,
-        makeConsole: (ListenAddress, Metrics.Labels) throws -> ConsoleServer,
-        shutdown: @escaping @Sendable () -> Void,
-        cutOff: String = "stopped at once: what was open times out and is done again",
-        service: () async throws -> Void
-    ) async throws {
+/// A process that runs its roles until a signal: `carillon run`, and the commands that are one role each.
+struct Daemon {
+    let configuration: PipelineConfiguration
+    let roles: [RoleName]
+    /// Of broadcasts: whether a first start begins with the oldest one that is still valid.
+    var includesValid = false
+    /// Of the sender: only these lanes; empty: all.
+    var lanes: [String] = []
+    /// Of the sender: where a lane begins that has never committed.
+    var start: DeliveryStart?
+
+    /// The pages are served before the roles work and until they have ended, so that the process can also be observed while
+    /// it waits or drains.
+    func run() async throws {
         BrokerNotice.end()
-        let console = try address.map { address in
-            let console = try makeConsole(
-                address, ["version": Version.number, "librdkafka": LibraryVersions.librdkafka])
+        let display = LiveDisplay()
+        let logger = configuration.makeLogger(around: display)
+        logger.info(
+            "\(Version.text) starts",
+            [
+                "roles": roles.map(\.rawValue).joined(separator: ","), "librdkafka": LibraryVersions.librdkafka,
+                "openssl": LibraryVersions.openSSL, "group": configuration.groupID,
+                "instance": configuration.instanceID, "workers": "\(configuration.workers)",
+            ])
+        let metrics = Metrics()
+        let made = makeRoles(logger, metrics)
+        let process = ProcessHost(made, logger: logger, metrics: metrics)
+        let console = try configuration.http.map { address in
+            let console = try ConsoleServer(
+                at: address, metrics: metrics,
+                build: ["version": Version.number, "librdkafka": LibraryVersions.librdkafka],
+                stuck: { process.stuck }, unready: { process.unready })
             logger.info("serves http://\(address)/metrics, /live and /ready")
             return console
         }
         let signals = Signals(
-            first: shutdown,
+            first: { process.shutdown() },
             again: {
-                logger.warning("\(cutOff)")
+                logger.warning("stopped at once: what was open is done again, and pushes in flight are sent again")
                 exit(ExitCode.notInTime.rawValue)
             })
+        for case let pipeline as NotificationPipeline in made { display.start(pipeline.meter) }
         defer {
+            display.stop()
             signals.cancel()
             console?.stop()
         }
-        try await service()
+        try await process.run()
+    }
+
+    /// They share a clock and what is known of the broadcasts.
+    private func makeRoles(_ logger: Logger, _ metrics: Metrics) -> [any Role] {
+        let clock = PipelineClock()
+        let follower = BroadcastFollower(configuration, logger: logger, metrics: metrics)
+        return roles.map { role in
+            var logger = logger
+            if roles.count > 1 { logger.metadata["role"] = role.rawValue }
+            switch role {
+            case .pipeline:
+                return NotificationPipeline(
+                    configuration: configuration, logger: logger, metrics: metrics, clock: clock)
+            case .broadcasts:
+                return BroadcastService(
+                    configuration: configuration, includesValid: includesValid, logger: logger, metrics: metrics,
+                    clock: clock, follower: follower)
+            case .deliver:
+                return DeliveryService(
+                    configuration: configuration, lanes: lanes, start: start, logger: logger, metrics: metrics,
+                    clock: clock, follower: follower)
+            }
+        }
     }
 }

@@ -20,7 +20,7 @@ import Testing
         func serve() throws -> ConsoleServer {
             try ConsoleServer(
                 at: ListenAddress(host: "127.0.0.1", port: 0), metrics: Metrics(), build: [:],
-                liveness: { Liveness() },
+                stuck: { [] },
                 unready: {
                     self.questions.withLock { $0 += 1 }
                     return self.reasons.withLock { $0 }

@@ -14,8 +14,9 @@ struct LaneRecordReaderTests {
     private func finding(value: Int, header: Int) throws -> LaneRecordReader.Finding {
         let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
         let context = try DeliveryContext(
-            RoleHost(), configuration, start: nil, meter: DeliveryMeter(metrics: Metrics()),
-            logger: Logger(label: "test", level: .critical))
+            RoleHost(), configuration,
+            BroadcastFollower(configuration, logger: Logger(label: "test", level: .critical), metrics: Metrics()),
+            start: nil, meter: DeliveryMeter(metrics: Metrics()))
         var reader = LaneRecordReader(context, lane: "fcm")
         let texts = [
             String(repeating: "0", count: 64), String(repeating: "v", count: value), "message-id", "m", "platform",

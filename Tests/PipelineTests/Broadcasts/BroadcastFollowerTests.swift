@@ -25,6 +25,11 @@ struct BroadcastFollowerTests {
             follower = BroadcastFollower(configuration, logger: .silent, metrics: Metrics())
         }
 
+        /// - Parameter host: of another role.
+        func start(on host: RoleHost) {
+            Thread.detachNewThread { [self] in try? follower.run(on: host) }
+        }
+
         func start() {
             Thread.detachNewThread { [self] in
                 let result = Result { try follower.run(on: host) }
@@ -68,6 +73,20 @@ struct BroadcastFollowerTests {
         try await eventually("the tombstone is there") { trial.follower.view.records.map(\.offset) == [2] }
         let since = try #require(trial.follower.view.freshSince)
         try await eventually("it has asked again") { trial.follower.view.freshSince.map { $0 > since } ?? false }
+        try await trial.end()
+    }
+
+    @Test("of two roles one reads; where it ends, the other reads on")
+    func shared() async throws {
+        let trial = try Trial()
+        let first = RoleHost()
+        trial.start(on: first)
+        try await eventually("it is at the end") { trial.follower.view.freshSince != nil }
+        trial.start()
+        first.drain()
+        try trial.write([("a", "1")])
+        try await eventually("the other one reads") { trial.follower.view.reached == 1 }
+        #expect(trial.result == nil)
         try await trial.end()
     }
 

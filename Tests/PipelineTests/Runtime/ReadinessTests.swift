@@ -27,7 +27,7 @@ struct ReadinessTests {
         let pipeline = NotificationPipeline(configuration: configuration, metrics: metrics)
         #expect(pipeline.readiness == Readiness(reasons: [.notRunning]))
         #expect(!pipeline.readiness.isReady)
-        #expect(metrics.snapshot().value("carillon_ready") == .gauge(0))
+        #expect(metrics.snapshot().value("carillon_ready", labels: ["role": "pipeline"]) == .gauge(0))
     }
 
     @Test("until the broker has answered it is starting, and says what the broker did not answer")

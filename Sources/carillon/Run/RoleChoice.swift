@@ -1,0 +1,53 @@
+import Arguments
+import Broadcasts
+import Delivery
+import Pipeline
+
+/// The value of `--roles`: names, or `all`.
+struct RoleChoice: ExpressibleByArgument {
+    /// nil: every role whose settings are there.
+    private var names: [RoleName]?
+
+    static let expected =
+        "all, or of \(RoleName.allCases.map(\.rawValue).joined(separator: ", ")) some with commas between"
+    static let pipeline = RoleChoice(names: [.pipeline])
+
+    var argumentText: String { names.map { $0.map(\.rawValue).joined(separator: ",") } ?? "all" }
+
+    private init(names: [RoleName]?) {
+        self.names = names
+    }
+
+    init?(argument: String) {
+        if argument == "all" {
+            names = nil
+            return
+        }
+        let words = argument.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        let found = words.compactMap(RoleName.init(code:))
+        guard found.count == words.count, Set(found).count == found.count else { return nil }
+        names = found
+    }
+
+    /// The roles, in the order in which an event passes them.
+    ///
+    /// - Throws: all that are named and have no settings.
+    func roles(_ configuration: PipelineConfiguration) throws(CommandFailure) -> [RoleName] {
+        let missing = RoleName.allCases.compactMap { role in role.missingSetting(of: configuration).map { (role, $0) } }
+        guard let names else { return RoleName.allCases.filter { role in !missing.contains { $0.0 == role } } }
+        let lines = missing.filter { names.contains($0.0) }.map { "--roles \($0.0): \($0.1)" }
+        guard lines.isEmpty else { throw CommandFailure(.configuration, lines: lines) }
+        return RoleName.allCases.filter(names.contains)
+    }
+}
+
+extension RoleName {
+    /// Why these settings have nothing for the role to do; nil if they have.
+    func missingSetting(of configuration: PipelineConfiguration) -> String? {
+        switch self {
+        case .pipeline: nil
+        case .broadcasts: BroadcastService.missingSetting(of: configuration)
+        case .deliver: DeliveryService.missingSetting(of: configuration)
+        }
+    }
+}
