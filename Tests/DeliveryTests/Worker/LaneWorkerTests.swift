@@ -36,7 +36,8 @@ struct LaneWorkerTests {
 
     private func context() throws -> DeliveryContext {
         try DeliveryContext(
-            host, configuration, start: nil, meter: DeliveryMeter(metrics: Metrics()), logger: logger)
+            host, configuration, BroadcastFollower(configuration, logger: logger, metrics: Metrics()), start: nil,
+            meter: DeliveryMeter(metrics: Metrics()))
     }
 
     /// A lane that reads its partitions, of which it has none.
