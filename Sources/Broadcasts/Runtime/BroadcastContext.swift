@@ -1,5 +1,6 @@
 import Hosting
 import Pipeline
+import Synchronization
 
 /// What the workers of a process share. Any thread.
 final class BroadcastContext: RoleContext {
@@ -13,6 +14,8 @@ final class BroadcastContext: RoleContext {
     let board: BroadcastBoard
     /// What the broker says about the subscriptions' topic.
     let log: SubscriptionsLog
+    /// That of `broadcasts.rate`: what one worker sends, the others do not.
+    private let pace: Mutex<Pace>
 
     /// What is known of the topic of subscriptions at the start.
     struct SubscriptionsLog: Sendable {
@@ -37,7 +40,15 @@ final class BroadcastContext: RoleContext {
         self.ends = ends
         self.meter = meter
         board = BroadcastBoard(workers: configuration.workers)
+        pace = Mutex(Pace(perSecond: configuration.broadcasts.rate))
     }
+
+    /// The dispatch records that the process may write now. Workers that ask at the same moment may each write so many;
+    /// what was too much is made up for.
+    var budget: Int { pace.withLock { $0.budget() } }
+
+    /// Counts dispatch records that a worker writes now.
+    func take(_ records: Int) { pace.withLock { _ = $0.take(records) } }
 
     var group: String { Self.group(of: configuration) }
 

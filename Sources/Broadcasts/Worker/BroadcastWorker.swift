@@ -46,7 +46,6 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
     var batch = RecordBatch(readsHeaders: false)
     /// The first record of the batch that was not taken.
     var next = 0
-    var rate: Pace
     /// The clock of the open transaction, and when it began; nil: nothing is open.
     var opened: (clock: WallTime, at: ContinuousClock.Instant)?
     var backoff = Backoff()
@@ -73,7 +72,6 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
                 topic: topics.broadcasts, subscriptionsTopic: topics.subscriptions,
                 rendering: configuration.rendering, maxAge: configuration.subscriptionsMaxAge.wholeMilliseconds,
                 mostLate: configuration.broadcasts.mostLate, mostRecords: configuration.commitMaxRecords))
-        rate = Pace(perSecond: configuration.broadcasts.rate)
         origin = BroadcastJournalEntry(
             group: context.group, cluster: context.log.cluster, dispatch: topics.broadcastDispatch,
             rules: configuration.rulesHash)
@@ -197,14 +195,14 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
 
     /// Slices of passes, before anything else is done in the transaction.
     private mutating func sendPasses() throws {
-        var budget = min(context.configuration.commitMaxRecords, rate.budget())
+        var budget = min(context.configuration.commitMaxRecords, context.budget)
         for partition in core.owned where budget > 0 && core.isBusy(partition) {
             guard let position = core.position(partition),
                 context.ends.isReached(partition, at: position, within: Self.freshness)
             else { continue }
             let before = core.open.sent
             try core.send(partition, clock: open(), budget: &budget, into: &output)
-            rate.take(core.open.sent - before)
+            context.take(core.open.sent - before)
         }
         if !core.open.hasWork { opened = nil }
     }
@@ -222,7 +220,7 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
     /// Takes what was read, as far as the transaction has room.
     private mutating func read() throws {
         let configuration = context.configuration
-        while rate.budget() > 0, core.hasRoom, core.open.taken < configuration.commitMaxEvents {
+        while context.budget > 0, core.hasRoom, core.open.taken < configuration.commitMaxEvents {
             if next == batch.count {
                 takeEnds()
                 try fill(timeout: .zero)
@@ -235,7 +233,7 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
                 next += 1
                 try core.take(record, timestamp: timestamp, clock: open())
             }
-            rate.take(core.open.planned - planned)
+            context.take(core.open.planned - planned)
         }
     }
 
