@@ -1,4 +1,5 @@
 import Arguments
+import Broadcasts
 import Pipeline
 
 /// `carillon broadcast list`
@@ -20,7 +21,9 @@ struct BroadcastListCommand: ParsableCommand {
         let configuration = try options.checkedForBroadcasts()
         let log = try BroadcastLog.read(configuration)
         let group = try BroadcastGroup.read(configuration)
-        let rows = BroadcastRow.list(log, group, all: all, now: WallClock.now)
+        let rows = try BroadcastRow.list(log, group, all: all, now: WallClock.now) {
+            try BroadcastGroup.readJournal(configuration, since: $0, take: $1)
+        }
         try Output.print(lines: rows, json: json, footer: ProgressLine.counted(rows.count, "broadcast"))
     }
 }
@@ -65,11 +68,26 @@ struct BroadcastRow: TableRow {
 
     /// Broadcasts in the order of their log.
     ///
-    /// - Parameter all: also those that are not valid.
-    static func list(_ log: BroadcastLog, _ group: BroadcastGroup, all: Bool, now: WallTime) -> [BroadcastRow] {
+    /// - Parameters:
+    ///   - all: also those that are not valid.
+    ///   - readJournal: reads the entries since a time. Of what has expired only they say whether it was sent before.
+    static func list(
+        _ log: BroadcastLog, _ group: BroadcastGroup, all: Bool, now: WallTime,
+        readJournal: (_ since: WallTime?, _ take: (BroadcastJournalEntry) -> Void) throws -> Void
+    ) rethrows -> [BroadcastRow] {
         let entries = log.entries.filter { entry in
             all || entry.end == nil && entry.broadcast.map { $0.expiresAt > now } ?? false
         }
-        return entries.map { BroadcastRow($0, group.progress(of: $0), now: now) }
+        var progress = entries.map { group.progress(of: $0) }
+        let expired = entries.indices.filter { index in
+            entries[index].end == nil && BroadcastState(entries[index], progress[index].stages, now: now) == .done
+                && entries[index].broadcast.map { $0.expiresAt <= now } ?? false
+        }
+        if let first = expired.first {
+            try readJournal(entries[first].time) { entry in
+                for index in expired { progress[index].note(entry) }
+            }
+        }
+        return zip(entries, progress).map { BroadcastRow($0, $1, now: now) }
     }
 }

@@ -78,18 +78,27 @@ struct BroadcastProgress {
         var stopped = 0
         /// Skipped, or passed.
         var without = 0
+        /// Of those that are stopped or without a pass: where it had expired, and where it could not be sent.
+        var expired = 0
+        var failed = 0
 
         var over: Int { done + stopped + without }
     }
 
     var stages: Stages {
         (0..<Int32(partitions)).reduce(into: Stages()) { stages, partition in
-            switch stage(of: partition) {
+            let stage = stage(of: partition)
+            switch stage {
             case .waiting: stages.waiting += 1
             case .underWay: stages.underWay += 1
             case .ended(.done): stages.done += 1
             case .ended(.cancelled), .ended(.expired), .ended(.failed): stages.stopped += 1
             case .skipped, .passed: stages.without += 1
+            }
+            switch stage {
+            case .ended(.expired), .skipped(.expired): stages.expired += 1
+            case .ended(.failed), .skipped(.deadLetter): stages.failed += 1
+            case .waiting, .underWay, .ended(.done), .ended(.cancelled), .passed: break
             }
         }
     }

@@ -8,7 +8,7 @@ enum BroadcastState: String, CaseIterable, Sendable, Encodable {
     case cancelled
     case replaced
     case expired
-    /// It is a dead letter.
+    /// It is a dead letter, of `carillon broadcasts` at least.
     case failed
 
     init(_ entry: BroadcastLog.Entry, _ stages: BroadcastProgress.Stages, now: WallTime) {
@@ -21,7 +21,11 @@ enum BroadcastState: String, CaseIterable, Sendable, Encodable {
                 return
             }
             let isOver = stages.waiting == 0 && stages.underWay == 0
-            if isOver, stages.stopped == 0 {
+            if stages.failed > 0 {
+                self = .failed
+            } else if isOver, stages.expired > 0 {
+                self = .expired
+            } else if isOver, stages.stopped == 0 {
                 self = .done
             } else if broadcast.expiresAt <= now {
                 self = .expired

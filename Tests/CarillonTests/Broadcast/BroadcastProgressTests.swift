@@ -62,7 +62,7 @@ import Testing
         ]
         let progress = BroadcastProgress.sample([entry])
         #expect(progress.stage(of: 2) == .skipped(.deadLetter))
-        #expect(progress.stages == .init(waiting: 3, without: 1))
+        #expect(progress.stages == .init(waiting: 3, without: 1, failed: 1))
     }
 
     @Test("partitions that wait are assumed to have as many devices as the others; without any there is no estimate")

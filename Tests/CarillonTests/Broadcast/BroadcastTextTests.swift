@@ -201,9 +201,38 @@ import Testing
         #expect(state(.init(waiting: 4), at: late - 1) == .waiting)
         #expect(state(.init(done: 4), at: late) == .done)
         #expect(state(.init(done: 3, stopped: 1), at: late) == .expired)
+        #expect(state(.init(without: 4, expired: 4), at: late) == .expired)
+        #expect(state(.init(done: 3, without: 1, expired: 1), at: late) == .expired)
+        #expect(state(.init(waiting: 3, without: 1, expired: 1), at: late - 1) == .underWay)
+        #expect(state(.init(waiting: 1, without: 3, failed: 3)) == .failed)
         #expect(state(.init(done: 4)) { $0.end = .cancelled(at: nil) } == .cancelled)
         #expect(state(.init(done: 4)) { $0.end = .replaced } == .replaced)
         #expect(state(.init(waiting: 4)) { $0.content = .failed(.cancelledNothing) } == .failed)
+    }
+
+    @Test("what expired before its turn has expired in the list, and what was sent before it expired is done")
+    func expired() {
+        var log = BroadcastLog()
+        for (offset, id) in ["sent", "skipped", "half", "valid"].enumerated() {
+            let time = id == "valid" ? publication : publication - 3_600_000
+            log.take(id, at: Int64(offset), .published(.sample(id: id, at: time)))
+        }
+        var entry = BroadcastJournalEntry.of([
+            .of(0, broadcast: 0, devices: 1, sent: 1, end: .done), .of(1, broadcast: 0, devices: 0, end: .done),
+            .of(0, broadcast: 2, devices: 1, sent: 1, end: .done),
+        ])
+        for (broadcast, partition) in [(1, 0), (1, 1), (2, 1)] as [(Int64, Int32)] {
+            entry.skipped.append(
+                .init(partition: partition, broadcast: broadcast, notificationID: nil, reason: .expired))
+        }
+        let group = BroadcastGroup(
+            name: entry.group, partitions: 2, committed: [0: .at(broadcast: 4), 1: .at(broadcast: 4)])
+        var reads = 0
+        let rows = BroadcastRow.list(log, group, all: true, now: publication) { _, take in
+            reads += 1
+            take(entry)
+        }
+        #expect(rows.map(\.state) == [.done, .expired, .expired, .done] && reads == 1)
     }
 
     @Test("the list has what is valid in the order of the log, and with --all everything")
@@ -218,7 +247,9 @@ import Testing
         log.take("bad", at: 6, .failed(.cancelledNothing))
         let group = BroadcastGroup(
             name: "g", partitions: 2, committed: [0: .at(broadcast: 3), 1: .at(broadcast: 3, isUnderWay: true)])
-        let valid = BroadcastRow.list(log, group, all: false, now: publication)
+        let valid = BroadcastRow.list(log, group, all: false, now: publication) { _, _ in
+            Issue.record("what is valid needs no journal")
+        }
         #expect(
             valid.text == """
                 ID  AUDIENCE         KIND               PUBLISHED                 EXPIRES                   STATE
@@ -226,7 +257,7 @@ import Testing
                 a   channel/General  display, downtime  2025-07-07T08:02:17.000Z  2025-07-07T09:02:17.000Z  under way, 0 of 2 partitions
 
                 """)
-        let all = BroadcastRow.list(log, group, all: true, now: publication)
+        let all = BroadcastRow.list(log, group, all: true, now: publication) { _, _ in }
         #expect(all.map(\.id) == ["old", "a", "b", "a", "c", "bad"])
         #expect(all.map(\.state) == [.done, .replaced, .done, .underWay, .cancelled, .failed])
         #expect(
