@@ -90,11 +90,11 @@ public final class DeliveryService: Role, Sendable {
         }
         let context = try makeContext()
         let crew = Crew()
+        context.lanesStart(lanes.count)
         for lane in lanes {
             var logger = self.logger
             logger.metadata["lane"] = lane
-            context.laneStarts()
-            crew.start("lane-\(lane)", with: { [logger] in try LaneWorker(lane, context, logger: logger) })
+            crew.start("lane-\(lane)") { [logger] in try Self.run(lane, context, logger) }
         }
         if let broadcasts = context.broadcasts {
             crew.start("broadcasts") { [host] in try broadcasts.run(on: host) }
@@ -109,6 +109,25 @@ public final class DeliveryService: Role, Sendable {
             longestCall: configuration.longestCall)
         var supervision = Supervision(host, crew, terms, logger)
         try supervision.untilAllHaveEnded(DeliveryStatusLine(meter, context.board))
+    }
+
+    /// Sends what a lane has until the process ends. A lane that only a person can mend stops alone: the others go on until
+    /// the process ends, or none of them can.
+    private static func run(_ lane: String, _ context: DeliveryContext, _ logger: Logger) throws {
+        defer { context.laneEnded() }
+        do {
+            try LaneWorker(lane, context, logger: logger).runAndClose()
+        } catch let error as PipelineError where error.needsAPerson {
+            context.board.stop(lane, because: "\(error)")
+            while !context.mustEnd {
+                if context.hasNoLane { throw error }
+                if context.patience.isDue("stopped \(lane)", every: .seconds(60)) {
+                    logger.error(
+                        "the lane has stopped, and the others go on: \(error); restart the process once it is mended")
+                }
+                Thread.sleep(forTimeInterval: 0.2)
+            }
+        }
     }
 
     /// Several processes may do so: the last one that begins continues, and the others end quietly.
@@ -158,6 +177,10 @@ extension DeliveryReadiness {
         let states = Dictionary(board.all.map { ($0.name, $0.lane) }) { $1 }
         var reasons = host.health.reasons.map(\.description)
         for name in lanes {
+            if let reason = board.stopped[name] {
+                reasons.append("lane \(name) has stopped: \(reason)")
+                continue
+            }
             guard let lane = states[name], lane.isReading else {
                 reasons.append("lane \(name) has not begun to read")
                 continue

@@ -38,16 +38,7 @@ package final class Crew: Sendable {
     package func start<Worker: GroupWorker & ~Copyable>(
         _ name: String, with makeWorker: @escaping @Sendable () throws -> Worker
     ) {
-        start(name) {
-            var worker = try makeWorker()
-            do {
-                try worker.run()
-            } catch {
-                worker.close()
-                throw error
-            }
-            worker.close()
-        }
+        start(name) { try makeWorker().runAndClose() }
     }
 
     /// Waits until a thread ends, or for `seconds`.
@@ -71,6 +62,19 @@ package protocol GroupWorker: ~Copyable {
     mutating func run() throws
     /// Leaves the group, or stays its static member, and frees the clients.
     consuming func close()
+}
+
+extension GroupWorker where Self: ~Copyable {
+    /// Leaves its group also after a failure.
+    package consuming func runAndClose() throws {
+        do {
+            try run()
+        } catch {
+            close()
+            throw error
+        }
+        close()
+    }
 }
 
 extension Result {

@@ -58,10 +58,12 @@ package final class Patience: Sendable {
         throw .decisionNeeded(error.description)
     }
 
-    /// Whether a line of this kind is due, once in 10 s.
-    package func isDue(_ key: String, now: ContinuousClock.Instant = .now) -> Bool {
+    /// Whether a line of this kind is due, once in this time.
+    package func isDue(
+        _ key: String, every time: Duration = .seconds(10), now: ContinuousClock.Instant = .now
+    ) -> Bool {
         state.withLock { state in
-            if let last = state.lastLine[key], now - last < .seconds(10) { return false }
+            if let last = state.lastLine[key], now - last < time { return false }
             state.lastLine[key] = now
             return true
         }

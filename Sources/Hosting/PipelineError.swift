@@ -13,6 +13,14 @@ public enum PipelineError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A setting is wrong, or only an operator can decide what to do.
     case decisionNeeded(String)
 
+    /// Whether a person has to act before a restart helps; what has nothing to do with it works on.
+    package var needsAPerson: Bool {
+        switch self {
+        case .notAuthorized, .decisionNeeded: true
+        case .instanceInUse, .defect, .unplaceableRecord, .notDrained: false
+        }
+    }
+
     public var description: String {
         switch self {
         case .instanceInUse(let text), .defect(let text), .unplaceableRecord(let text), .notDrained(let text),

@@ -24,10 +24,16 @@ final class DeliveryBoard: Sendable {
     }
 
     private let lanes = Mutex<[String: Lane]>([:])
+    /// Lanes that only a person can mend, and why.
+    private let stops = Mutex<[String: String]>([:])
 
     func set(_ lane: Lane, of name: String) { lanes.withLock { $0[name] = lane } }
 
     func remove(_ name: String) { lanes.withLock { $0[name] = nil } }
+
+    func stop(_ name: String, because reason: String) { stops.withLock { $0[name] = reason } }
+
+    var stopped: [String: String] { stops.withLock { $0 } }
 
     var all: [(name: String, lane: Lane)] {
         lanes.withLock { $0.sorted { $0.key < $1.key }.map { (name: $0.key, lane: $0.value) } }

@@ -51,7 +51,10 @@ final class DeliveryContext: RoleContext {
 
     func stream(of topic: String) -> LaneStream? { topics.firstIndex(of: topic).map { streams[$0] } }
 
-    func laneStarts() { running.add(1, ordering: .sequentiallyConsistent) }
+    /// Whether each lane that has not ended has stopped.
+    var hasNoLane: Bool { board.stopped.count >= running.load(ordering: .sequentiallyConsistent) }
+
+    func lanesStart(_ count: Int) { running.store(count, ordering: .sequentiallyConsistent) }
 
     /// After the last lane there is nothing to keep the process for.
     func laneEnded() {

@@ -132,6 +132,9 @@ public final class DeliveryMeter: Sendable {
         gauge("carillon_delivery_credentials_unready", "Credentials of a lane without a token to send with.") {
             Double($0.unready.count)
         }
+        metrics.observe("carillon_delivery_lane_stopped", help: "1 for a lane that only a person can mend.") {
+            board.stopped.keys.sorted().map { .init(labels: [.init("lane", $0)], value: .gauge(1)) }
+        }
         metrics.observe(
             "carillon_delivery_token_age_seconds",
             help: "How long the access or provider token of a credential has been used, by lane."

@@ -193,7 +193,6 @@ struct LaneWorker: ~Copyable, GroupWorker {
     /// Leaves the group and ends the connections.
     consuming func close() {
         context.board.remove(name)
-        context.laneEnded()
         senders.close()
         intake.removeAll()
         consumer.close()

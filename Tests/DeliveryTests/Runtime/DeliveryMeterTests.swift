@@ -104,6 +104,8 @@ struct DeliveryMeterTests {
         #expect(found.value("carillon_delivery_credentials_unready", labels: ["lane": "fcm"]) == .gauge(0))
         #expect(found.value("carillon_delivery_possibly_twice_total", labels: ["lane": "fcm"]) == .counter(2))
         #expect(found.value("carillon_delivery_lag", labels: ["lane": "fcm"]) == nil)
+        board.stop("apns", because: "no such file")
+        #expect(metrics.snapshot().value("carillon_delivery_lane_stopped", labels: ["lane": "apns"]) == .gauge(1))
         board.remove("fcm")
         #expect(metrics.snapshot().value("carillon_delivery_in_flight", labels: ["lane": "fcm"]) == nil)
     }

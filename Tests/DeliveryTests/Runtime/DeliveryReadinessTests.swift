@@ -34,6 +34,16 @@ struct DeliveryReadinessTests {
         #expect(reasons(DeliveryBoard.Lane(isReading: true), isDraining: true) == ["it waits for the last answers"])
     }
 
+    @Test("A lane that has stopped says why, and is shown until the process ends")
+    func stopped() {
+        let board = DeliveryBoard()
+        board.set(DeliveryBoard.Lane(isReading: true), of: "fcm")
+        board.stop("apns", because: "/keys/shop.p8: there is no such file")
+        #expect(
+            DeliveryReadiness(board, lanes: ["fcm", "apns"], RoleHost()).reasons
+                == ["lane apns has stopped: /keys/shop.p8: there is no such file"])
+    }
+
     @Test("A sender without a broker, or whose wall clock was set, is not ready, also before its lanes begin")
     func environment() throws {
         let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())

@@ -241,5 +241,51 @@ def undelivered(harness):
             each.kill_if_running()
 
 
+@scenario("a lane whose next offset is gone by retention stops alone, and says so; the other one sends on", background=True)
+def overtaken(harness):
+    world = DeliveryWorld(harness, "overtaken", harness.cluster(), partitions=2)
+    world.create_topics()
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
+    pushes = Pushes(harness.seed, 50)
+    settings = world.settings("p") | stand_in.settings() | OLD
+    apple = [each for each in pushes.targets if each.platform == "apns"]
+
+    def push(count):
+        """So many valid ones of Apple's devices."""
+        made = [pushes.record(each, now_ms(), now_ms() + 600_000) for each in pushes.chance.choices(apple, k=count)]
+        world.cluster.produce(world.dispatch, made)
+
+    def finish(count, *senders):
+        wait_for_daemons("they have ended", lambda: len(outcomes(world)[0]) == count, senders)
+
+    try:
+        both = world.sender("p", settings)
+        both.start()
+        push(50)
+        finish(50, both)
+        both.stop()
+        one = world.sender("p", settings, "--lane", "apns")
+        one.start()
+        push(50)
+        finish(100, one)
+        one.stop()
+        for partition, end in world.cluster.ends(world.dispatch).items():
+            world.cluster.delete_records(world.dispatch, partition, end)
+        both.start()
+        wait_for_daemons("it says so", lambda: both.has_line("the lane has stopped, and the others go on", "lane=fcm"), [both])
+        push(50)
+        finish(150, both)
+        expect("ready", both.is_ready, False)
+        if 'carillon_delivery_lane_stopped{lane="fcm"} 1' not in both.page("/metrics"):
+            raise Failure(both.page("/metrics"))
+        both.stop()
+        alone = world.sender("p", settings, "--lane", "fcm")
+        alone.start()
+        alone.expect_exit(EXIT_CONFIGURATION, "pushes were lost to retention")
+    finally:
+        stand_in.end()
+        world.kill_daemons()
+
+
 if __name__ == "__main__":
     sys.exit(main("deliver-operations", __doc__, globals()))
