@@ -116,7 +116,11 @@ public final class DeliveryService: Role, Sendable {
     private static func run(_ lane: String, _ context: DeliveryContext, _ logger: Logger) throws {
         defer { context.laneEnded() }
         do {
-            try LaneWorker(lane, context, logger: logger).runAndClose()
+            var begun: Int
+            repeat {
+                begun = context.clock.changes
+                try LaneWorker(lane, context, logger: logger).runAndClose()
+            } while begun != context.clock.changes && !context.mustEnd
         } catch let error as PipelineError where error.needsAPerson {
             context.board.stop(lane, because: "\(error)")
             while !context.mustEnd {

@@ -161,7 +161,7 @@ package enum FaultPoint: CaseIterable {
         }
     }
 
-    /// By how much a test shifts the pipeline's clock: the seconds in the file that `CARILLON_FAULT_CLOCK` names, read
+    /// By how much a test shifts the wall clock: the seconds in the file that `CARILLON_FAULT_CLOCK` names, read
     /// again each time.
     enum FaultClock {
         private static let path = ProcessInfo.processInfo.environment["CARILLON_FAULT_CLOCK"]

@@ -8,6 +8,8 @@ package final class HealthBoard: Sendable {
         var away: [String: String] = [:]
         /// By how many seconds the wall clock is off.
         var clockIsOff: Int64?
+        /// By how many seconds the clock is ahead of the broker's, by who has compared them.
+        var clockIsAhead: [String: Int64] = [:]
         /// Whose consumers get nothing, and whose new ones get nothing either.
         var stuck: Set<String> = []
         /// The newest line of status.
@@ -30,6 +32,9 @@ package final class HealthBoard: Sendable {
     /// The wall clock has been set, by so many seconds; nil: it has not.
     package func clockIsOff(_ seconds: Int64?) { state.withLock { $0.clockIsOff = seconds } }
 
+    /// By how many seconds the clock is ahead of the broker's, as `name` has found; nil: they agree.
+    func clockIsAhead(_ seconds: Int64?, of name: String) { state.withLock { $0.clockIsAhead[name] = seconds } }
+
     /// Whether the consumer of `name` gets nothing although there is something to read, and neither did the one before it.
     package func consumerIsHopeless(_ isHopeless: Bool, of name: String) {
         state.withLock { state in
@@ -48,6 +53,10 @@ package final class HealthBoard: Sendable {
     package var status: String? { state.withLock { $0.status } }
 
     package var clockIsOff: Int64? { state.withLock { $0.clockIsOff } }
+
+    package var clockIsAhead: Int64? {
+        state.withLock { $0.clockIsAhead.min { $0.key < $1.key }?.value }
+    }
 
     package var liveness: Liveness { Liveness(stuck: state.withLock { $0.stuck.sorted() }) }
 }

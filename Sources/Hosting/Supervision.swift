@@ -10,7 +10,7 @@ package protocol StatusLine {
 }
 
 /// Supervises a role's threads until all have ended: one failure drains the rest, a drain has a deadline, a call that hangs
-/// ends the process, as does a wall clock that stays off, and a line of status is logged every 10 s.
+/// ends the process, a wall clock that was set and stays where it is is followed, and a line of status is logged every 10 s.
 package struct Supervision {
     /// What is the role's own.
     package struct Terms: Sendable {
@@ -36,7 +36,6 @@ package struct Supervision {
     private let terms: Terms
     private let logger: Logger
     private var clock = ClockWatch()
-    private var clockFailure: PipelineError?
     private var drainEnds: ContinuousClock.Instant?
 
     package init(_ host: RoleHost, _ crew: Crew, _ terms: Terms, _ logger: Logger) {
@@ -61,15 +60,15 @@ package struct Supervision {
             lastLine = .now
         }
         logger.info("\(status.total(.now - start))")
-        if let failure = crew.failure ?? clockFailure { throw failure }
+        if let failure = crew.failure { throw failure }
     }
 
     /// One look at the threads, the clocks and the calls.
     ///
     /// - Parameter wall: the wall clock.
-    mutating func look(now: ContinuousClock.Instant = .now, wall: WallTime = WallClock.now) throws {
-        if clockFailure == nil { clockFailure = compareClocks(now, wall) }
-        if crew.failure != nil || clockFailure != nil { host.drain() }
+    mutating func look(now: ContinuousClock.Instant = .now, wall: WallTime = PipelineClock.wall) throws {
+        compareClocks(now, wall)
+        if crew.failure != nil { host.drain() }
         if host.mustEnd, drainEnds == nil {
             logger.info("\(terms.drains)")
             drainEnds = now + terms.drainTimeout
@@ -83,12 +82,10 @@ package struct Supervision {
         }
     }
 
-    /// - Returns: why the process ends, to be restarted with the wall clock as it is now.
-    private mutating func compareClocks(_ now: ContinuousClock.Instant, _ wall: WallTime) -> PipelineError? {
+    private mutating func compareClocks(_ now: ContinuousClock.Instant, _ wall: WallTime) {
         switch clock.look(drift: .milliseconds(wall - host.clock.now(now)), now: now) {
         case .good:
             host.health.clockIsOff(nil)
-            return nil
         case .isOff(let drift):
             host.health.clockIsOff(drift.components.seconds)
             if host.patience.isDue("clock", now: now) {
@@ -96,10 +93,11 @@ package struct Supervision {
                     "the wall clock is off by \(drift.components.seconds) s since the start: not ready; what depends on the "
                         + "time continues by the elapsed time")
             }
-            return nil
-        case .staysOff(let drift):
-            return .defect(
-                "the wall clock has been off by \(drift.components.seconds) s for 10 minutes: restart to use it")
+        case .settled(let drift):
+            host.clock.follow(wall, now: now)
+            host.health.clockIsOff(nil)
+            logger.notice(
+                "the wall clock was set by \(drift.components.seconds) s and has stayed there: it is followed")
         }
     }
 }

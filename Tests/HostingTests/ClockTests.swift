@@ -1,20 +1,92 @@
+import Telemetry
 import Testing
 
 @testable import Hosting
 
 @Suite("A clock that nobody sets")
 struct ClockTests {
-    @Test("a wall clock that is set is noticed after a minute's difference, and ends the process after 10 minutes")
+    @Test("a wall clock that is set is noticed from a minute's difference on, and settled once it has stayed for 10 s")
     func clockWatch() {
         var watch = ClockWatch()
         let start = ContinuousClock.now
         #expect(watch.look(drift: .seconds(-60), now: start) == .good)
         #expect(watch.look(drift: .seconds(-61), now: start) == .isOff(.seconds(-61)))
-        #expect(watch.look(drift: .seconds(3_600), now: start + .seconds(599)) == .isOff(.seconds(3_600)))
-        #expect(watch.look(drift: .seconds(3_600), now: start + .seconds(600)) == .staysOff(.seconds(3_600)))
-        #expect(watch.look(drift: .zero, now: start + .seconds(601)) == .good)
-        #expect(watch.look(drift: .seconds(90), now: start + .seconds(602)) == .isOff(.seconds(90)))
+        #expect(watch.look(drift: .seconds(3_600), now: start + .seconds(9)) == .isOff(.seconds(3_600)))
+        #expect(watch.look(drift: .seconds(3_599), now: start + .seconds(18.9)) == .isOff(.seconds(3_599)))
+        #expect(watch.look(drift: .seconds(3_600), now: start + .seconds(19)) == .settled(.seconds(3_600)))
+        #expect(watch.look(drift: .zero, now: start + .seconds(20)) == .good)
+        #expect(watch.look(drift: .seconds(90), now: start + .seconds(21)) == .isOff(.seconds(90)))
+        #expect(watch.look(drift: .zero, now: start + .seconds(22)) == .good)
+        #expect(watch.look(drift: .seconds(90), now: start + .seconds(31)) == .isOff(.seconds(90)))
+    }
+
+    @Test("a role's clock runs by the elapsed time, and from a moment on by the wall clock that it follows")
+    func follows() {
+        let start = ContinuousClock.now
         let clock = PipelineClock(wall: 5_000, began: start)
         #expect(clock.now(start + .milliseconds(1_250)) == 6_250)
+        for _ in 0..<2 { clock.follow(106_000, now: start + .seconds(1)) }
+        #expect(clock.now(start + .milliseconds(1_250)) == 106_250)
+        #expect(clock.changes == 1)
+    }
+
+    // MARK: The broker's clock
+
+    private let host = RoleHost(clock: PipelineClock(wall: 1_000_000_000))
+    private let logger = Logger(label: "test", level: .critical)
+
+    private func look(_ check: inout ClockCheck, after seconds: Int = 10, broker difference: Int64?) {
+        guard check.isLookDue(host, now: .now + .seconds(seconds)) else { return }
+        check.compare(difference.map { host.clock.now() + $0 * 1_000 }, host, of: "lane fcm", logger)
+    }
+
+    @Test(
+        "nothing is decided by a clock that is a minute from the broker's, in either direction; the reason says by how much"
+    )
+    func broker() {
+        var check = ClockCheck()
+        #expect(!check.isRight(host))
+        look(&check, broker: -7_200)
+        #expect(!check.isRight(host) && host.health.clockIsAhead == 7_200)
+        look(&check, after: 20, broker: 7_200)
+        #expect(!check.isRight(host) && host.health.clockIsAhead == -7_200)
+        look(&check, after: 30, broker: 59)
+        #expect(check.isRight(host) && host.health.clockIsAhead == nil)
+    }
+
+    @Test("a broker that does not tell its time is believed to agree")
+    func silentBroker() {
+        var check = ClockCheck()
+        look(&check, broker: nil)
+        #expect(check.isRight(host))
+    }
+
+    @Test("the broker is asked once in two seconds, and never while the wall clock is off")
+    func asking() {
+        var check = ClockCheck()
+        look(&check, after: 10, broker: -7_200)
+        look(&check, after: 11, broker: 0)
+        #expect(!check.isRight(host))
+        host.health.clockIsOff(-7_200)
+        look(&check, after: 20, broker: 0)
+        #expect(!check.isRight(host))
+        host.health.clockIsOff(nil)
+        look(&check, after: 20, broker: 0)
+        #expect(check.isRight(host))
+    }
+
+    @Test(
+        "a clock that was right decides nothing while the wall clock is off, nor after it was followed, before the broker agrees"
+    )
+    func again() {
+        var check = ClockCheck()
+        look(&check, broker: 0)
+        host.health.clockIsOff(90)
+        #expect(!check.isRight(host))
+        host.clock.follow(host.clock.now() + 90_000)
+        host.health.clockIsOff(nil)
+        #expect(!check.isRight(host))
+        look(&check, after: 20, broker: 0)
+        #expect(check.isRight(host))
     }
 }

@@ -47,6 +47,9 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
         }
     }
 
+    /// See ``LazyTransaction/brokerTime(by:)``.
+    mutating func brokerTime() throws(KafkaError) -> WallTime? { try transaction.brokerTime(by: journal) }
+
     /// Writes the journal's record, and commits.
     ///
     /// - Throws: an error after which the transaction is to be aborted, or the producer to be replaced.

@@ -41,6 +41,7 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
     var assignments = 0
     /// Notices a consumer that gets nothing.
     var watch = ConsumerWatch()
+    var clock = ClockCheck()
     /// A refusal at the start: librdkafka reports some of them once and retries without another report.
     var refusal: KafkaError?
     var batch = RecordBatch(readsHeaders: false)
@@ -111,8 +112,10 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
         report()
         switch phase {
         case .unassigned: wait()
-        case .locating(let partitions, let since): try locate(partitions, since: since)
-        case .reading: try work()
+        case .locating(let partitions, let since):
+            if try isClockRight() { try locate(partitions, since: since) } else { wait() }
+        case .reading:
+            if try isClockRight() { try work() } else { wait() }
         }
         return false
     }
@@ -122,6 +125,16 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
 
     /// There is nothing to do before the group, the broker or the clock has moved.
     func wait() { Thread.sleep(forTimeInterval: 0.02) }
+
+    /// Whether the clock may say what is over. What is open is committed before the broker is asked.
+    private mutating func isClockRight() throws -> Bool {
+        if clock.isRight(context.host) { return true }
+        if opened != nil { try commit() }
+        if clock.isLookDue(context.host) {
+            clock.compare(try output.brokerTime(), context.host, of: label, logger)
+        }
+        return clock.isRight(context.host)
+    }
 
     private mutating func work() throws {
         guard .now >= nextAttempt else { return wait() }

@@ -30,6 +30,12 @@ struct LaneOutput: ~Copyable {
         self.context = context
     }
 
+    /// See ``LazyTransaction/brokerTime(by:)``; the retry topics have the broker's times.
+    mutating func brokerTime() throws(KafkaError) -> WallTime? {
+        guard let topic = retries.values.min(by: { $0.name < $1.name }) else { return nil }
+        return try transaction.brokerTime(by: topic)
+    }
+
     /// Writes and commits a transaction.
     ///
     /// - Throws: an error after which the transaction is to be aborted, or the producer to be replaced.

@@ -48,6 +48,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
     var nextCommit = ContinuousClock.now
     var nextLook = ContinuousClock.now
     var nextReport = ContinuousClock.now
+    private var clock = ClockCheck()
     /// What was told last.
     var told: LaneStatus?
 
@@ -88,7 +89,8 @@ struct LaneWorker: ~Copyable, GroupWorker {
         return settings
     }
 
-    /// Works until the sender drains or stops, or until nothing is left below a cut.
+    /// Works until the sender drains or stops, until its clock has followed the wall clock, or until nothing is left below a
+    /// cut.
     ///
     /// - Throws: ``PipelineError`` where a person has to act.
     mutating func run() throws {
@@ -108,21 +110,35 @@ struct LaneWorker: ~Copyable, GroupWorker {
         signal.lower()
         try serveControl()
         let now = context.clock.now()
+        let isClockRight = try isClockRight()
         core.tick(now: now)
-        tickCredentials(now)
+        if isClockRight { tickCredentials(now) }
         takeAnswers(now)
         try locate()
-        read(now)
+        if isClockRight { read(now) }
         try considerErrors(intake.takeErrors() + (refusal.map { [$0] } ?? []))
-        try watchConsumer()
-        send(now)
+        if isClockRight {
+            try watchConsumer()
+            send(now)
+        }
         try commitIfDue(now)
         try releaseIfDone()
         report()
         if try hasEnded() { return true }
-        consumer.waitForRecords(in: wantedQueues, timeout: .milliseconds(20))
+        consumer.waitForRecords(in: isClockRight ? wantedQueues : [], timeout: .milliseconds(20))
         return false
     }
+
+    /// Whether the clock may say what is over, and sign tokens.
+    private mutating func isClockRight() throws(KafkaError) -> Bool {
+        if clock.isLookDue(context.host) {
+            clock.compare(try output.brokerTime(), context.host, of: label, logger)
+        }
+        return clock.isRight(context.host)
+    }
+
+    /// Whether the process ends, or the lane has to begin again by a clock that was set: what it keeps is full of times.
+    private var mustEnd: Bool { context.mustEnd || clock.agreed ?? context.clock.changes != context.clock.changes }
 
     /// In what is told of the process.
     var label: String { "lane \(name)" }
@@ -139,8 +155,8 @@ struct LaneWorker: ~Copyable, GroupWorker {
     /// Whether the lane has nothing more to do: the process ends, or all that is below a cut is finished.
     private mutating func hasEnded() throws -> Bool {
         switch phase {
-        case .unassigned where context.mustEnd, .ending where core.owned.isEmpty: return true
-        case .reading where context.mustEnd, .locating where context.mustEnd:
+        case .unassigned where mustEnd, .ending where core.owned.isEmpty: return true
+        case .reading where mustEnd, .locating where mustEnd:
             endLane()
             return false
         case .reading: return try considerCut()

@@ -33,9 +33,11 @@ public struct Readiness: Sendable, Equatable {
         case readAlone(String)
         /// The end of a batch that cannot be read is searched, to pass it; with its place.
         case unreadable(String)
-        /// The wall clock has been set: it is so many seconds ahead of the pipeline's own clock. After 10 minutes the
-        /// pipeline ends, to start with the new time.
+        /// The wall clock has been set: it is so many seconds ahead of the pipeline's own clock, which follows it once it
+        /// has stayed there for 10 s.
         case clockOff(seconds: Int64)
+        /// The clock is so many seconds ahead of the broker's, and what is over cannot be decided.
+        case clockAhead(seconds: Int64)
 
         public var description: String {
             switch self {
@@ -53,6 +55,7 @@ public struct Readiness: Sendable, Equatable {
             case .readAlone(let partition):
                 "processes have ended for lack of memory: partitions are read one after another, now \(partition)"
             case .unreadable(let place): "a batch cannot be read and will be passed: \(place)"
+            case .clockAhead(let seconds): "the clock is \(seconds) s ahead of the broker's"
             case .clockOff(let seconds): "the wall clock is off by \(seconds) s"
             case .noPosition(let workers): "no position to read from yet: \(Self.list(workers))"
             }

@@ -71,6 +71,10 @@ final class ReadinessBoard: Sendable {
 extension HealthBoard {
     /// Why no role of this host is ready.
     package var reasons: [Readiness.Reason] {
-        (away.map { [.brokerAway($0)] } ?? []) + (clockIsOff.map { [.clockOff(seconds: $0)] } ?? [])
+        let reasons: [Readiness.Reason?] = [
+            away.map { .brokerAway($0) }, clockIsOff.map { .clockOff(seconds: $0) },
+            clockIsAhead.map { .clockAhead(seconds: $0) },
+        ]
+        return reasons.compactMap(\.self)
     }
 }

@@ -92,6 +92,26 @@ package struct LazyTransaction: ~Copyable {
         isBegun = false
     }
 
+    /// The broker's time, by a record in a transaction that is aborted. While nothing is open.
+    ///
+    /// - Returns: nil where the topic has the producers' times.
+    /// - Throws: an error after which the producer is to be replaced.
+    package mutating func brokerTime(by topic: ProducerTopic) throws(KafkaError) -> WallTime? {
+        do throws(KafkaError) {
+            try begin()
+            _ = producer.takeAppendTime()
+            try producer.produce(ProducerRecord(key: nil, value: []), to: topic, tag: Producer.timedTag)
+            try producer.flush(timeout: .seconds(10))
+            try abort()
+            return producer.takeAppendTime()
+        } catch {
+            // What it has written must not be committed with the next transaction.
+            var error = error
+            error.recovery = .recreateClient
+            throw error
+        }
+    }
+
     package mutating func poll() { producer.poll(timeout: .zero) }
 
     package mutating func takeErrors() -> [KafkaError] { producer.takeErrors() }

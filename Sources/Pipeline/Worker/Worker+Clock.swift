@@ -5,14 +5,11 @@ struct ClockAhead: Error {
     /// By so many milliseconds.
     var milliseconds: Int64
 
-    /// More than synchronized clocks ever differ.
-    static let tolerance: Int64 = 60_000
-
     /// - Parameters:
     ///   - clock: of the transaction.
     ///   - appended: when the broker appended a record of it; nil where that is not known.
     init?(clock: WallTime, appended: WallTime?) {
-        guard let appended, clock - appended > Self.tolerance else { return nil }
+        guard let appended, clock - appended > ClockCheck.tolerance else { return nil }
         milliseconds = clock - appended
     }
 }
@@ -75,7 +72,7 @@ extension Worker {
         if context.patience.isDue("clock-ahead") {
             logger.warning(
                 "the clock is \(ahead.milliseconds / 1000) s ahead of the broker's: timers wait until it agrees; set "
-                    + "this machine's clock and restart")
+                    + "this machine's clock")
         }
     }
 }

@@ -43,6 +43,7 @@ struct DeliveryMeterTests {
         meter.aborted()
         let board = DeliveryBoard()
         board.set(DeliveryBoard.Lane(tokenAges: ["shop": .zero], lag: 4), of: "fcm")
+        board.stop("apns", because: "no such file")
         meter.observe(board)
     }
 

@@ -287,5 +287,53 @@ def overtaken(harness):
         world.kill_daemons()
 
 
+@scenario(
+    "a clock that is two hours off when a process starts decides nothing: valid pushes are sent, expired ones are not",
+    background=True,
+)
+def wrong_clock(harness):
+    # Only a debug build can be given a wrong time.
+    debug_build = harness.require_debug_build()
+    stand_ins, cases = [], []
+
+    def start(name, seconds, pushes, lifetime):
+        world = DeliveryWorld(harness, f"clock-{name}", harness.cluster(), partitions=2)
+        world.create_topics()
+        clock = world.folder / "clock"
+        clock.write_text(str(seconds))
+        stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
+        stand_ins.append(stand_in)
+        sender = world.sender("p", world.settings("p") | stand_in.settings())
+        sender.binary = sender.arguments[0] = debug_build
+        sender.variables = {"CARILLON_FAULT_CLOCK": str(clock)}
+        made = Pushes(harness.seed, pushes)
+        world.cluster.produce(world.dispatch, [made.record(each, now_ms(), now_ms() + lifetime) for each in made.targets])
+        cases.append((world, clock, stand_in, sender.start(), seconds))
+
+    try:
+        start("ahead", 7_200, 20, 3_600_000)
+        start("behind", -7_200, 10, -1_000)
+        for world, clock, _, sender, seconds in cases:
+            wait_for_daemons("it says so", lambda: sender.has_line("the clock is ", "the broker's: not ready"), [sender])
+            expect("ready", sender.is_ready, False)
+            expect("outcomes while the clock is wrong", outcomes(world)[0], [])
+            clock.write_text("0")
+        for world, _, stand_in, sender, seconds in cases:
+            expected = {"accepted": 20} if seconds > 0 else {"expired": 10}
+            count = sum(expected.values())
+            wait_for_daemons("they have ended", lambda: len(outcomes(world)[0]) == count, [sender])
+            expect("outcomes", dict(collections.Counter(each["outcome"] for each in outcomes(world)[0])), expected)
+            wait_for_daemons("it is ready", lambda: sender.is_ready, [sender])
+            sender.expect_line("the wall clock was set by", "it is followed")
+            sender.stop()
+            stand_in.end()
+            expect("requests", len([*read_requests(stand_in.log)]), expected.get("accepted", 0))
+    finally:
+        for each in stand_ins:
+            each.end()
+        for world, *_ in cases:
+            world.kill_daemons()
+
+
 if __name__ == "__main__":
     sys.exit(main("deliver-operations", __doc__, globals()))
