@@ -117,7 +117,7 @@ public final class BroadcastService: Role, Sendable {
         let context = BroadcastContext(
             host, configuration, includesValid: includesValid, log: log,
             follower: follower, ends: SubscriptionEnds(), meter: meter)
-        meter.observe(context.board)
+        meter.observe(context.board, context.clock)
         self.context.withLock { $0 = context }
         return context
     }

@@ -32,4 +32,20 @@ extension Metrics {
             [.init(value: .gauge(role?.unready.isEmpty == true ? 1 : 0))]
         }
     }
+
+    /// `carillon_consumer_lag_records` of a role: what is not processed yet in the partitions that it owns here.
+    package func observeLag(
+        of role: RoleName, _ read: @escaping @Sendable () -> [(topic: String, partition: Int32, records: Int)]
+    ) {
+        observe(
+            "carillon_consumer_lag_records", help: "Records not processed yet, by role, topic and owned partition.",
+            labels: ["role": role.rawValue]
+        ) {
+            read().map {
+                .init(
+                    labels: [.init("topic", $0.topic), .init("partition", "\($0.partition)")],
+                    value: .gauge(Double($0.records)))
+            }
+        }
+    }
 }

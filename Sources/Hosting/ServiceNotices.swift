@@ -54,13 +54,13 @@ package struct ServiceState: Sendable {
     package var unready: [String]
     /// What does not recover by itself; empty: it is live.
     package var stuck: [String]
-    /// The last line of status.
-    package var line: String?
+    /// The roles' newest lines of status.
+    package var status: [String]
 
-    package init(unready: [String], stuck: [String], line: String?) {
+    package init(unready: [String], stuck: [String], status: [String]) {
         self.unready = unready
         self.stuck = stuck
-        self.line = line
+        self.status = status
     }
 
     /// For `systemctl status`, in one line.
@@ -68,7 +68,7 @@ package struct ServiceState: Sendable {
         switch (stuck.first, unready.first) {
         case (let stuck?, _): "not live: \(stuck)".inOneLine
         case (nil, let reason?): "not ready: \(reason)".inOneLine
-        case (nil, nil): (line ?? "ready").inOneLine
+        case (nil, nil): status.isEmpty ? "ready" : status.joined(separator: "; ").inOneLine
         }
     }
 }

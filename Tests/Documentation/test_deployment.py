@@ -20,9 +20,8 @@ OPERATIONS = ROOT / "docs/operations"
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
 # The services that run Carillon.
 OURS = {name: service for name, service in COMPOSE.items() if service["image"] == "carillon"}
-MANIFESTS = {
-    name: list(yaml.safe_load_all((OPERATIONS / name).read_text())) for name in ("kubernetes.yaml", "kubernetes-deliver.yaml")
-}
+FIRST = "kubernetes-first.yaml"
+MANIFESTS = {path.name: list(yaml.safe_load_all(path.read_text())) for path in sorted(OPERATIONS.glob("kubernetes*.yaml"))}
 SECRETS = {
     each["metadata"]["name"]: each["stringData"] for manifest in MANIFESTS.values() for each in manifest if each["kind"] == "Secret"
 }
@@ -55,6 +54,16 @@ def unit(name):
 
 def seconds(text):
     return int(re.fullmatch(r"(\d+)s?", str(text)).group(1))
+
+
+def interpolated(variables, given):
+    """A service's variables as Compose gives them: `${NAME:-}` is what its own environment has, else nothing."""
+    return {name: re.sub(r"\$\{(\w+):-\}", lambda found: given.get(found[1], ""), value) for name, value in variables.items()}
+
+
+def says_where_to_begin(words):
+    """Units and manifests run for ever: where Kafka has forgotten the offsets, they would send a log again, or skip it."""
+    return any(word.startswith("--from") for word in words)
 
 
 def shutdown_timeout():
@@ -125,23 +134,33 @@ class Checks(Deployment):
                 self.assert_known(broker | {variable: "nonsense"})
 
 
+# What turns the other two roles on, in Compose.
+GIVEN = {
+    "CARILLON_DELIVERY_CREDENTIALS": f"@{CREDENTIALS}/credentials.json",
+    "CARILLON_TOPIC_BROADCASTS": "notifications.broadcasts",
+}
+
+
 class Compose(Deployment):
-    def test_commands_and_variables_are_the_program_s(self):
-        self.assertEqual(set(OURS), {"topics", "carillon", "deliver-topics", "deliver"})
+    def test_commands_and_variables_are_the_program_s_with_every_role_and_with_one(self):
+        self.assertEqual(set(OURS), {"topics", "carillon"})
         for name, service in OURS.items():
-            with self.subTest(name):
-                self.assert_known(service["environment"])
-                self.assert_runs(service["command"], service["environment"])
+            for given in (GIVEN, {}):
+                with self.subTest(name, given=given):
+                    variables = interpolated(service["environment"], given)
+                    # An empty one is as good as none.
+                    self.assert_known({name: value for name, value in variables.items() if value})
+                    self.assert_runs(service["command"], variables)
+            used = set(re.findall(r"\$\{(\w+):-\}", " ".join(service["environment"].values())))
+            self.assertEqual(used, set(GIVEN), name)
+
+    def test_one_process_has_every_role_whose_settings_are_there(self):
+        self.assertEqual(OURS["carillon"]["command"], ["run", "--roles", "all"])
 
     def test_no_image_is_a_moving_one(self):
         for name, service in COMPOSE.items():
             if name not in OURS:
                 self.assertRegex(service["image"], r":v?\d+\.\d+\.\d+$", name)
-
-    def test_run_does_not_say_for_ever_where_to_begin(self):
-        """Where Kafka has forgotten the offsets it would send the whole log again, or skip it."""
-        self.assertNotIn("--from", OURS["carillon"]["command"])
-        self.assertEqual(OURS["deliver"]["command"][1:], ["--from", "earliest"])
 
     def test_services_and_volumes_that_are_named_are_there(self):
         volumes = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["volumes"]
@@ -154,22 +173,16 @@ class Compose(Deployment):
                     self.assertTrue((ROOT / source).is_dir() if source.startswith(".") else source in volumes, mount)
         self.assertIn("healthcheck", COMPOSE["kafka"])
 
-    def test_the_state_has_the_image_s_volume_and_time_to_drain(self):
+    def test_the_state_has_the_image_s_volume_and_the_sender_time_to_drain(self):
         mounts = [mount.split(":")[1] for mount in COMPOSE["carillon"]["volumes"]]
-        self.assertEqual(mounts, [rest for name, rest in dockerfile() if name == "VOLUME"])
-        self.assertGreater(seconds(COMPOSE["carillon"]["stop_grace_period"]), shutdown_timeout())
+        self.assertEqual(mounts[:1], [rest for name, rest in dockerfile() if name == "VOLUME"])
+        self.assertGreater(seconds(COMPOSE["carillon"]["stop_grace_period"]), LAST_ANSWERS + shutdown_timeout())
 
-    def test_a_sender_runs_only_if_it_is_asked_for_and_may_only_read_its_credentials(self):
+    def test_the_credentials_are_only_read_and_neither_the_image_nor_a_commit_gets_a_key(self):
         for name, service in OURS.items():
-            with self.subTest(name):
-                sends = name.startswith("deliver")
-                self.assertEqual(service.get("profiles"), ["deliver"] if sends else None)
-                self.assertEqual(CREDENTIALS in service["environment"].get("CARILLON_DELIVERY_CREDENTIALS", ""), sends)
-                self.assertEqual(f"./credentials:{CREDENTIALS}:ro" in service.get("volumes", []), sends)
-        # Neither the image nor a commit gets a key.
+            self.assertIn(f"./credentials:{CREDENTIALS}:ro", service["volumes"], name)
         self.assertIn("credentials/", (ROOT / ".dockerignore").read_text().split())
         self.assertIn("/credentials/", (ROOT / ".gitignore").read_text().split())
-        self.assertGreater(seconds(OURS["deliver"]["stop_grace_period"]), LAST_ANSWERS + shutdown_timeout())
 
     def test_clients_use_the_broker_s_listener_inside_the_network(self):
         listeners = dict(each.split("://") for each in COMPOSE["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"].split(","))
@@ -180,12 +193,8 @@ class Compose(Deployment):
 
     def test_prometheus_scrapes_where_the_daemon_listens(self):
         settings = yaml.safe_load((OPERATIONS / "prometheus.yml").read_text())
-        daemon, sender = settings["scrape_configs"]
+        (daemon,) = settings["scrape_configs"]
         self.assertEqual(daemon["static_configs"], [{"targets": [f"carillon:{METRICS_PORT}"]}])
-        # A service that is not there by default is no target that is down.
-        (found,) = sender["dns_sd_configs"]
-        self.assertEqual((found["names"], found["type"], found["port"]), (["deliver"], "A", METRICS_PORT))
-        self.assertEqual([name for name in ("carillon", "deliver") if "profiles" in COMPOSE[name]], ["deliver"])
         self.assertEqual(image_variables()["CARILLON_HTTP"], f"0.0.0.0:{METRICS_PORT}")
         self.assertIn("--config.file=/etc/prometheus/prometheus.yml", COMPOSE["prometheus"]["command"])
         for rules in settings.get("rule_files", []):
@@ -269,6 +278,7 @@ class Units:
     """What each of the systemd units is asked."""
 
     name: str
+    roles: str
     port: int
     time_to_drain = 0
 
@@ -283,7 +293,11 @@ class Units:
 
     def test_the_command_line_takes_the_files_beside_it(self):
         shutil.copy(OPERATIONS / "carillon.properties", self.folder)
-        self.assert_runs(self.arguments(self.folder))
+        arguments = self.arguments(self.folder)
+        self.assertEqual(arguments[:3], ["run", "--roles", self.roles])
+        self.assertFalse(says_where_to_begin(arguments))
+        # Who has broadcasts has the topic in the settings.
+        self.assert_runs(arguments, {"CARILLON_TOPIC_BROADCASTS": "notifications.broadcasts"} if self.roles == "broadcasts" else {})
         for each in self.unit["LoadCredential"]:
             name, path = each.split(":")
             self.assertEqual(path, f"/etc/carillon/{name}")
@@ -296,10 +310,34 @@ class Units:
 
     def test_commands_in_its_comments_run(self):
         shutil.copy(OPERATIONS / "carillon.properties", self.folder)
-        commands = re.findall(r"^#\s+carillon (.*)", (OPERATIONS / self.name).read_text(), re.M)
-        self.assertTrue(commands)
-        for command in commands:
+        for command in re.findall(r"^#\s+carillon (.*)", (OPERATIONS / self.name).read_text(), re.M):
+            self.assertFalse(says_where_to_begin(shlex.split(command)))
             self.assert_runs(shlex.split(command.replace("/etc/carillon", str(self.folder))))
+
+    def test_every_file_of_the_list_is_a_credential_of_the_unit_if_it_sends(self):
+        loaded = {each.split(":")[0] for each in self.unit["LoadCredential"]}
+        sends = self.roles in ("all", "deliver")
+        self.assertEqual(loaded, {"carillon.properties"} | (set(SECRETS["carillon-delivery"]) if sends else set()))
+
+    def test_systemd_hears_from_the_process_itself_and_ends_one_that_is_not_live(self):
+        one = {key: self.unit[key] for key in ("Type", "NotifyAccess", "WatchdogSignal")}
+        self.assertEqual(one, {"Type": ["notify"], "NotifyAccess": ["main"], "WatchdogSignal": ["SIGTERM"]})
+        # As long as Kubernetes waits: six probes, ten seconds apart.
+        probe = Kubernetes().container["livenessProbe"]
+        self.assertEqual(seconds(self.unit["WatchdogSec"][0]), probe["periodSeconds"] * probe["failureThreshold"])
+
+    def test_it_is_confined_as_the_other_units(self):
+        own = {
+            "Description",
+            "ExecStart",
+            "LoadCredential",
+            "Environment",
+            "TimeoutStopSec",
+            "StateDirectory",
+            "StateDirectoryMode",
+        }
+        units = [{key: value for key, value in unit(name).items() if key not in own} for name in (self.name, Unit.name)]
+        self.assertEqual(*units)
 
     def test_it_does_not_restart_where_a_restart_cannot_help(self):
         self.assertEqual([int(code) for code in self.unit["RestartPreventExitStatus"][0].split()], documented_codes("no"))
@@ -314,44 +352,43 @@ class Units:
             copy.write_text((OPERATIONS / self.name).read_text().replace("/usr/local/bin/carillon", program.carillon()))
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, self.name in done.stderr), (0, False), done.stderr)
+            done = subprocess.run(
+                ["systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", copy],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            self.assertEqual(done.returncode, 0, done.stdout)
 
 
 class Unit(Units, Deployment):
-    name, port = "carillon.service", METRICS_PORT
+    name, roles, port, time_to_drain = "carillon.service", "all", METRICS_PORT, LAST_ANSWERS
+
+
+# The three may be on one machine.
+class PipelineUnit(Units, Deployment):
+    name, roles, port = "carillon-pipeline.service", "pipeline", METRICS_PORT
+
+
+class BroadcastsUnit(Units, Deployment):
+    name, roles, port = "carillon-broadcasts.service", "broadcasts", METRICS_PORT + 1
 
 
 class DeliverUnit(Units, Deployment):
-    # Both may be on one machine.
-    name, port, time_to_drain = "carillon-deliver.service", METRICS_PORT + 1, LAST_ANSWERS
-
-    def test_every_file_of_the_list_is_a_credential_of_the_unit(self):
-        loaded = {each.split(":")[0] for each in self.unit["LoadCredential"]}
-        self.assertEqual(loaded, set(SECRETS["carillon-delivery"]) | {"carillon.properties"})
-
-    def test_it_is_confined_as_the_other_unit(self):
-        own = {
-            "Description",
-            "ExecStart",
-            "LoadCredential",
-            "Environment",
-            "TimeoutStopSec",
-            "StateDirectory",
-            "StateDirectoryMode",
-        }
-        units = [{key: value for key, value in unit(name).items() if key not in own} for name in (self.name, Unit.name)]
-        self.assertEqual(*units)
+    name, roles, port, time_to_drain = "carillon-deliver.service", "deliver", METRICS_PORT + 2, LAST_ANSWERS
 
 
 class Manifests:
-    """What each of the Kubernetes manifests is asked."""
+    """What each StatefulSet of the Kubernetes manifests is asked, with what belongs to it."""
 
-    manifest: str
+    manifest = "kubernetes-roles.yaml"
+    name: str
+    roles: str
     time_to_drain = 0
 
     def one(self, kind):
-        found = [each for each in MANIFESTS[self.manifest] if each["kind"] == kind]
-        self.assertEqual(len(found), 1, kind)
-        return found[0]
+        (found,) = [each for each in MANIFESTS[self.manifest] if (each["kind"], each["metadata"]["name"]) == (kind, self.name)]
+        return found
 
     @property
     def pod(self):
@@ -376,7 +413,7 @@ class Manifests:
         return values
 
     def test_kubernetes_schemas_take_every_object(self):
-        for each in MANIFESTS[self.manifest]:
+        for each in MANIFESTS[self.manifest] + MANIFESTS[FIRST]:
             kubernetes_validate.validate(each, "1.31", strict=True)
         spoilt = yaml.safe_load(yaml.safe_dump(self.one("StatefulSet")))
         spoilt["spec"]["template"]["spec"]["containers"][0]["livenesProbe"] = {}
@@ -386,14 +423,26 @@ class Manifests:
     def test_the_command_line_and_variables_are_the_program_s(self):
         self.assert_known(self.variables())
         self.assert_runs(self.container["args"], self.variables())
-        for variable in re.findall(r"kubectl set env \S+ (\w+)=(\w+)", (OPERATIONS / self.manifest).read_text()):
-            self.assert_known({"KAFKA_BOOTSTRAP_SERVERS": "kafka:9093"} | dict([variable]))
+        self.assertEqual(self.container["args"], ["run", "--roles", self.roles])
 
     def test_a_pod_s_name_is_its_slot(self):
-        name = self.one("StatefulSet")["metadata"]["name"]
-        self.assertEqual(self.variables()["CARILLON_INSTANCE_ID"], f"{name}-0")
-        for named in re.findall(r"kubectl set env statefulset/(\S+)", (OPERATIONS / self.manifest).read_text()):
-            self.assertEqual(named, name)
+        self.assertEqual(self.variables()["CARILLON_INSTANCE_ID"], f"{self.name}-0")
+
+    def test_a_role_that_sends_reads_the_credentials_by_its_group_and_no_other_has_them(self):
+        mounts = [each for each in self.container["volumeMounts"] if each["name"] == "credentials"]
+        volumes = [each for each in self.pod.get("volumes", [])]
+        sends = self.roles in ("all", "deliver")
+        self.assertEqual([each["mountPath"] for each in mounts if each["readOnly"]], [CREDENTIALS] * sends)
+        secret = {"secretName": "carillon-delivery", "defaultMode": 0o440}
+        self.assertEqual(volumes, [{"name": "credentials", "secret": secret}] * sends)
+        self.assertEqual(self.pod["securityContext"]["fsGroup"], self.pod["securityContext"]["runAsGroup"])
+
+    def test_a_role_that_keeps_something_has_the_image_s_volume(self):
+        mounts = [each["mountPath"] for each in self.container["volumeMounts"] if each["name"] == "state"]
+        claims = [each["metadata"]["name"] for each in self.one("StatefulSet")["spec"].get("volumeClaimTemplates", [])]
+        keeps = self.roles != "deliver"
+        self.assertEqual(mounts, [rest for name, rest in dockerfile() if name == "VOLUME"] * keeps)
+        self.assertEqual(claims, ["state"] * keeps)
 
     def test_probes_and_metrics_are_where_the_daemon_listens(self):
         ports = {each["name"]: each["containerPort"] for each in self.container["ports"]}
@@ -428,32 +477,41 @@ class Manifests:
 
 
 class Kubernetes(Manifests, Deployment):
-    manifest = "kubernetes.yaml"
+    manifest, name, roles, time_to_drain = "kubernetes.yaml", "carillon", "all", LAST_ANSWERS
 
-    def test_it_has_the_image_s_volume(self):
-        mounts = {each["name"]: each["mountPath"] for each in self.container["volumeMounts"]}
-        self.assertEqual(list(mounts.values()), [rest for name, rest in dockerfile() if name == "VOLUME"])
-        claims = [each["metadata"]["name"] for each in self.one("StatefulSet")["spec"]["volumeClaimTemplates"]]
-        self.assertEqual(claims, list(mounts))
+
+class PipelineKubernetes(Manifests, Deployment):
+    name, roles = "carillon-pipeline", "pipeline"
+
+
+class BroadcastsKubernetes(Manifests, Deployment):
+    name, roles = "carillon-broadcasts", "broadcasts"
 
 
 class DeliverKubernetes(Manifests, Deployment):
-    manifest, time_to_drain = "kubernetes-deliver.yaml", LAST_ANSWERS
+    name, roles, time_to_drain = "carillon-deliver", "deliver", LAST_ANSWERS
 
-    def test_its_only_volume_are_the_credentials_to_be_read_by_its_group(self):
-        (mount,), (volume,) = self.container["volumeMounts"], self.pod["volumes"]
-        self.assertEqual((mount["name"], mount["mountPath"], mount["readOnly"]), (volume["name"], CREDENTIALS, True))
-        self.assertEqual(volume["secret"], {"secretName": self.one("Secret")["metadata"]["name"], "defaultMode": 0o440})
-        self.assertEqual(self.pod["securityContext"]["fsGroup"], self.pod["securityContext"]["runAsGroup"])
 
-    def test_its_labels_are_not_those_of_the_pipeline(self):
-        labels = [
-            each["spec"]["selector"]["matchLabels"]
-            for manifest in MANIFESTS.values()
-            for each in manifest
-            if each["kind"] == "StatefulSet"
-        ]
-        self.assertNotEqual(*labels)
+class FirstOffsets(Deployment):
+    def test_the_job_is_the_program_s_and_confined_as_the_pods_are(self):
+        (job,) = [each for each in MANIFESTS[FIRST] if each["kind"] == "Job"]
+        pod, other = job["spec"]["template"]["spec"], Kubernetes()
+        (container,) = pod["containers"]
+        self.assertEqual(container["args"], ["offsets", "set", "--to", "latest"])
+        self.assert_runs(container["args"], {each["name"]: each.get("value", "secret") for each in container["env"]})
+        variables = {each["name"]: each for each in other.container["env"]}
+        self.assertEqual([variables[each["name"]] for each in container["env"]], container["env"])
+        for key in ("securityContext", "volumes", "automountServiceAccountToken"):
+            self.assertEqual(pod[key], other.pod[key], key)
+        self.assertEqual(container["securityContext"], other.container["securityContext"])
+
+    def test_every_stateful_set_is_one_that_is_tested(self):
+        tested = {(each.manifest, each.name) for each in Manifests.__subclasses__()}
+        found = {
+            (name, each["metadata"]["name"]) for name, all in MANIFESTS.items() for each in all if each["kind"] == "StatefulSet"
+        }
+        self.assertEqual(found, tested)
+        self.assertEqual({each.name for each in Units.__subclasses__()}, {path.name for path in OPERATIONS.glob("*.service")})
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from program import ROOT
 OPERATIONS = ROOT / "docs" / "operations"
 RULES = [rule for group in yaml.safe_load((OPERATIONS / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
 TESTS = yaml.safe_load((OPERATIONS / "alerts.test.yml").read_text())["tests"]
-PANELS = json.loads((OPERATIONS / "grafana-dashboard.json").read_text())["panels"]
+BOARD = json.loads((OPERATIONS / "grafana-dashboard.json").read_text())
+PANELS = BOARD["panels"]
 NAME = r"\b(?:carillon|process)_[a-z_]+\b"
 
 
@@ -34,11 +35,24 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(asked - documented(), set())
         self.assertGreater(len(asked), 40)
 
-    def test_every_metric_of_the_sender_is_in_the_dashboard(self):
+    def test_every_metric_of_the_sender_and_of_broadcasts_is_in_the_dashboard(self):
         expressions = " ".join(target["expr"] for panel in PANELS for target in panel.get("targets", []))
-        sender = {name for name in documented() if name.startswith("carillon_delivery_")}
-        self.assertEqual(sender - metrics(expressions), set())
-        self.assertGreater(len(sender), 10)
+        wanted = {name for name in documented() if name.startswith(("carillon_delivery_", "carillon_broadcast_"))}
+        self.assertEqual(wanted - metrics(expressions), set())
+        self.assertGreater(len(wanted), 20)
+
+    def test_each_role_has_its_own_row_with_the_same_panels(self):
+        (variable,) = [each for each in BOARD["templating"]["list"] if each["name"] == "role"]
+        self.assertIn("carillon_ready", variable["definition"])
+        start, end = [number for number, panel in enumerate(PANELS) if panel["type"] == "row"][:2]
+        self.assertEqual(PANELS[start]["repeat"], "role")
+        for panel in PANELS[start + 1 : end]:
+            expressions = [target["expr"] for target in panel["targets"]]
+            for expression in expressions:
+                self.assertIn('role=~"$role"', expression, panel["title"])
+            one = set(re.findall(r'role="(\w+)"', " ".join(expressions)))
+            # Of all roles alike; or each in its own words, the lag of two of them in the same.
+            self.assertIn(one, [set(), {"deliver"}, {"pipeline", "broadcasts", "deliver"}], panel["title"])
 
     def test_every_alert_has_a_test_that_fires_and_one_that_does_not(self):
         checks = [check for test in TESTS for check in test["alert_rule_test"]]

@@ -8,7 +8,7 @@ import Testing
 @Suite("What a service manager is told", .timeLimit(.minutes(10)))
 struct ServiceManagerTests {
     private static let start = ContinuousClock.now
-    private static let good = ServiceState(unready: [], stuck: [], line: nil)
+    private static let good = ServiceState(unready: [], stuck: [], status: [])
 
     private static func folder() throws -> TemporaryFolder {
         let folder = TemporaryFolder()
@@ -23,19 +23,21 @@ struct ServiceManagerTests {
     @Test("it is ready at once, even while it waits for a broker, and its status says what it waits for")
     func waits() {
         var notices = notices()
-        let waiting = ServiceState(unready: ["pipeline: no broker answers", "deliver: the same"], stuck: [], line: nil)
+        let waiting = ServiceState(
+            unready: ["pipeline: no broker answers", "deliver: the same"], stuck: [], status: [])
         #expect(notices.next(waiting) == ["READY=1", "STATUS=not ready: pipeline: no broker answers"])
         #expect(notices.next(waiting) == [])
         #expect(notices.next(Self.good) == ["STATUS=ready"])
     }
 
-    @Test("the status of a process that works is its last line of status, in one line of at most 1,000 bytes")
+    @Test("the status of a process that works is its roles' last lines of status, in one line of at most 1,000 bytes")
     func status() {
         var notices = notices()
         #expect(
-            notices.next(ServiceState(unready: [], stuck: [], line: "12 events/s\nREADY=0"))
-                == ["READY=1", "STATUS=12 events/s\\u{a}READY=0"])
-        let long = notices.next(ServiceState(unready: [], stuck: [], line: String(repeating: "é", count: 3_000)))
+            notices.next(
+                ServiceState(unready: [], stuck: [], status: ["pipeline: 12 events/s\nREADY=0", "deliver: lag 0"]))
+                == ["READY=1", "STATUS=pipeline: 12 events/s\\u{a}READY=0; deliver: lag 0"])
+        let long = notices.next(ServiceState(unready: [], stuck: [], status: [String(repeating: "é", count: 3_000)]))
         #expect(long.map(\.utf8.count) == ["STATUS=".utf8.count + 1_000])
     }
 
@@ -45,7 +47,7 @@ struct ServiceManagerTests {
         #expect(notices.next(Self.good, now: Self.start) == ["READY=1", "STATUS=ready", "WATCHDOG=1"])
         #expect(notices.next(Self.good, now: Self.start + .seconds(9)) == [])
         #expect(notices.next(Self.good, now: Self.start + .seconds(10)) == ["WATCHDOG=1"])
-        let unready = ServiceState(unready: ["no broker answers"], stuck: [], line: nil)
+        let unready = ServiceState(unready: ["no broker answers"], stuck: [], status: [])
         #expect(
             notices.next(unready, now: Self.start + .seconds(20))
                 == ["STATUS=not ready: no broker answers", "WATCHDOG=1"])
@@ -55,7 +57,7 @@ struct ServiceManagerTests {
     func stuck() {
         var notices = notices(watchdogInterval: .seconds(10))
         _ = notices.next(Self.good, now: Self.start)
-        let stuck = ServiceState(unready: ["draining"], stuck: ["worker 0"], line: "0 events/s")
+        let stuck = ServiceState(unready: ["draining"], stuck: ["worker 0"], status: ["0 events/s"])
         #expect(notices.next(stuck, now: Self.start + .seconds(10)) == ["STATUS=not live: worker 0"])
         #expect(notices.next(stuck, now: Self.start + .seconds(3_600)) == [])
         #expect(

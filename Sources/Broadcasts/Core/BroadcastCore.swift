@@ -80,6 +80,16 @@ package struct BroadcastCore: ~Copyable {
         return partition.committed.pass != nil || partition.committed.broadcast < catalogue.reached
     }
 
+    /// When the oldest broadcast was published that is not done in every partition; nil: all are.
+    package var oldestWaiting: WallTime? {
+        var oldest: WallTime?
+        for partition in partitions.values where isBusy(partition.number) {
+            guard let time = catalogue.first(from: partition.committed.broadcast)?.record.timestamp else { continue }
+            oldest = min(oldest ?? time, time)
+        }
+        return oldest
+    }
+
     /// Where broadcasts begin for a partition that has none.
     package func firstBroadcast(includesValid: Bool, clock: WallTime) -> Int64 {
         includesValid ? catalogue.oldestValid(clock: clock) : catalogue.reached

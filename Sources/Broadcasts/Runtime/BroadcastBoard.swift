@@ -1,3 +1,4 @@
+import Pipeline
 import Synchronization
 
 /// What each worker is doing, for readiness and monitoring. Any thread.
@@ -8,6 +9,10 @@ final class BroadcastBoard: Sendable {
         /// Whether it reads its partitions, or has none.
         var isReading = false
         var passes = 0
+        /// When the oldest broadcast was published that is not done.
+        var oldestWaiting: WallTime?
+        /// Records of the subscriptions that are not read yet, by partition; nothing before the first measurement.
+        var lag: [Int32: Int] = [:]
         /// Whether it has what the topics had a second ago.
         var isFresh = true
     }

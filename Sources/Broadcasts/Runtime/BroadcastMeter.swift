@@ -1,3 +1,4 @@
+import Hosting
 import Synchronization
 import Telemetry
 
@@ -61,7 +62,18 @@ public final class BroadcastMeter: Sendable {
     }
 
     /// The series that are read when they are asked for.
-    func observe(_ board: BroadcastBoard) {
+    func observe(_ board: BroadcastBoard, _ clock: PipelineClock) {
+        metrics.observeLag(of: .broadcasts) {
+            board.all.flatMap(\.lag).sorted { $0.key < $1.key }.map { ("subscriptions", $0, $1) }
+        }
+        metrics.observe(
+            "carillon_broadcast_oldest_waiting_seconds",
+            help: "Age of the oldest broadcast that is not done in every partition of this process; 0 without one."
+        ) {
+            let oldest = board.all.compactMap(\.oldestWaiting).min()
+            let age = oldest.map { max(0, clock.now() - $0) } ?? 0
+            return [.init(value: .gauge(Double(age) / 1_000))]
+        }
         metrics.observe("carillon_broadcast_partitions", help: "Partitions of the subscriptions that this process has.")
         {
             [.init(value: .gauge(Double(board.total.partitions)))]

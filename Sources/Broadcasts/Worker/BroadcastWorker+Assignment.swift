@@ -25,12 +25,22 @@ extension BroadcastWorker {
                 phase = numbers.isEmpty ? .reading : .locating(numbers, since: .now)
             case .revoke(_, let isLost): try revoke(isLost: isLost)
             case .error(let error): try considerErrors([error])
-            case .statistics(let statistics):
-                if statistics.isConnected { context.host.health.brokersAreDown(nil, of: label) }
+            case .statistics(let statistics): observe(statistics)
             }
         }
         output.transaction.poll()
         try considerErrors(output.transaction.takeErrors())
+    }
+
+    /// The lag counts from what is taken here: the client's own figure ignores commits in transactions.
+    private mutating func observe(_ statistics: ClientStatistics) {
+        if statistics.isConnected { context.host.health.brokersAreDown(nil, of: label) }
+        for each in statistics.partitions {
+            guard let position = core.position(each.partition.partition), let end = each.lastStableOffset else {
+                continue
+            }
+            lag[each.partition.partition] = Int(max(0, end.value - position))
+        }
     }
 
     /// The group takes the partitions back; what is open is committed first.
@@ -53,6 +63,7 @@ extension BroadcastWorker {
         batch.removeAll()
         next = 0
         group = nil
+        lag.removeAll()
         for number in core.owned {
             let offset = core.committed(number)?.offset ?? 0
             guard let table = core.remove(number) else { continue }

@@ -39,6 +39,8 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
     var phase = Phase.unassigned
     /// How often the group has assigned partitions.
     var assignments = 0
+    /// Records of its partitions that are not read yet; nothing before the first measurement.
+    var lag: [Int32: Int] = [:]
     /// Notices a consumer that gets nothing.
     var watch = ConsumerWatch()
     var clock = ClockCheck()
@@ -272,6 +274,8 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
         var state = BroadcastBoard.Worker(partitions: core.owned.count)
         if case .reading = phase { state.isReading = true }
         state.passes = core.owned.count { core.committed($0)?.pass != nil }
+        state.oldestWaiting = core.oldestWaiting
+        state.lag = lag
         state.isFresh = context.follower.view.isFresh(within: .seconds(10))
         context.board.set(state, of: number)
         context.host.health.consumerIsHopeless(watch.isHopeless, of: label)

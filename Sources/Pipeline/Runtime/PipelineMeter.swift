@@ -175,14 +175,9 @@ public final class PipelineMeter: Sendable {
                 (self?.state.withLock { $0 }).map(read) ?? []
             }
         }
-        observe(
-            "carillon_consumer_lag_records", "Records of events and requests not processed yet, by owned partition."
-        ) {
-            $0.workers.values.flatMap(\.lag).sorted { $0.key < $1.key }.map { partition, records in
-                .init(
-                    labels: [.init("topic", partition.source.label), .init("partition", "\(partition.number)")],
-                    value: .gauge(Double(records)))
-            }
+        metrics.observeLag(of: .pipeline) { [weak self] in
+            let lag = self?.state.withLock { $0.workers.values.flatMap(\.lag) } ?? []
+            return lag.sorted { $0.key < $1.key }.map { ($0.source.label, $0.number, $1) }
         }
         observe("carillon_assigned_partitions", "Partitions of events and requests owned here.") {
             [.init(value: .gauge(Double($0.sum(\.partitions))))]

@@ -17,7 +17,7 @@ struct Daemon {
     var start: DeliveryStart?
 
     /// The pages are served before the roles work and until they have ended, so that the process can also be observed while
-    /// it waits or drains.
+    /// it waits or drains. Where systemd or the like has started it, it is told the same.
     func run() async throws {
         BrokerNotice.end()
         let display = LiveDisplay()
@@ -40,8 +40,17 @@ struct Daemon {
             logger.info("serves http://\(address)/metrics, /live and /ready")
             return console
         }
+        // The sender's drain may take 15 s more than the others'.
+        let notifier = ServiceManager(environment: ProcessInfo.processInfo.environment).map {
+            ServiceNotifier($0, drainTimeout: configuration.shutdownTimeout + .seconds(15)) {
+                ServiceState(unready: process.unready, stuck: process.stuck, status: process.status)
+            }
+        }
         let signals = Signals(
-            first: { process.shutdown() },
+            first: {
+                process.shutdown()
+                notifier?.stops()
+            },
             again: {
                 logger.warning("stopped at once: what was open is done again, and pushes in flight are sent again")
                 exit(ExitCode.notInTime.rawValue)
@@ -51,6 +60,7 @@ struct Daemon {
             display.stop()
             signals.cancel()
             console?.stop()
+            notifier?.end()
         }
         try await process.run()
     }

@@ -53,6 +53,21 @@ struct PassTests {
         #expect(!trial.isBusy(1))
     }
 
+    @Test(
+        "the oldest broadcast waits from when it was published until its pass has ended, and one that has none waits too"
+    )
+    func oldestWaiting() throws {
+        let trial = try trial()
+        trial.clock += 60_000
+        trial.publish("2")
+        trial.see()
+        #expect(trial.core.oldestWaiting == CoreTrial.start)
+        _ = try trial.transact(budget: 7)
+        #expect(trial.core.oldestWaiting == CoreTrial.start + 60_000)
+        _ = try trial.transact()
+        #expect(trial.core.oldestWaiting == nil)
+    }
+
     @Test("without a budget nothing begins")
     func noBudget() throws {
         let trial = try trial()

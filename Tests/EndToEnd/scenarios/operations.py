@@ -5,6 +5,7 @@ import json
 import random
 import re
 import signal
+import socket
 import sys
 import threading
 import time
@@ -505,6 +506,64 @@ def unreachable(harness):
     if len(lines) > 8:
         raise Failure(f"{len(lines)} lines in 35 s, one in 10 s is enough:\n{daemon.last_lines()}")
     daemon.stop()
+
+
+class ServiceManager:
+    """systemd's end of sd_notify(3): what a daemon tells it, a line each."""
+
+    def __init__(self, world):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(f"\0carillon-{world.name}")
+        self.socket.setblocking(False)
+        self.lines = []
+        self.variables = {"NOTIFY_SOCKET": f"@carillon-{world.name}", "WATCHDOG_USEC": "1000000"}
+
+    def hears(self, start):
+        """Whether a line that begins so has come; the lines up to it are forgotten."""
+        try:
+            while True:
+                self.lines += self.socket.recv(8192).decode().split("\n")
+        except BlockingIOError:
+            pass
+        for number, line in enumerate(self.lines):
+            if line.startswith(start):
+                del self.lines[: number + 1]
+                return True
+        return False
+
+
+@scenario("a service manager hears that a daemon is up while it waits for a broker, is alive unless it is frozen, and ends")
+def service_manager(harness):
+    world = harness.make_world("service-manager").create_topics()
+    manager = ServiceManager(world)
+
+    def hears(daemon, start):
+        wait_for_daemons(f"it says {start}", lambda: manager.hears(start), [daemon], 30)
+
+    waiting = world.daemon("waiting", world.settings("waiting") | {"kafka.bootstrap.servers": f"127.0.0.1:{free_port()}"})
+    daemon = world.daemon("a", world.settings("a"))
+    for each in (waiting, daemon):
+        each.variables |= manager.variables
+    waiting.start()
+    for line in ("READY=1", "STATUS=not ready: ", "WATCHDOG=1", "STATUS=not ready: the broker is unreachable", "WATCHDOG=1"):
+        hears(waiting, line)
+    waiting.stop()
+    expect("it says that it stops", manager.hears("STOPPING=1"), True)
+    daemon.start()
+    for line in ("READY=1", "STATUS=ready", "WATCHDOG=1", "STATUS=0 events/s"):
+        hears(daemon, line)
+    daemon.signal(signal.SIGSTOP)
+    wait_for("it is stopped", lambda: daemon.is_stopped, 10)
+    manager.hears("nothing; what came before is forgotten")
+    manager.lines.clear()
+    began = time.monotonic()
+    wait_for("three times the watchdog's time has passed", lambda: time.monotonic() - began > 3, 10)
+    expect("a frozen process is alive", manager.hears("WATCHDOG=1"), False)
+    daemon.signal(signal.SIGCONT)
+    hears(daemon, "WATCHDOG=1")
+    daemon.stop()
+    expect("it says that it stops", manager.hears("STOPPING=1"), True)
+    expect("and that it may take as long as its settings allow", manager.hears("EXTEND_TIMEOUT_USEC=30000000"), True)
 
 
 def drop_bomb(world, topic, partition, records, codec="zstd", size=120_000_000):

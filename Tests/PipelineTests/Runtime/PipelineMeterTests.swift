@@ -103,7 +103,8 @@ struct PipelineMeterTests {
         let meter = PipelineMeter(metrics: metrics)
         func lag(_ partition: String, of topic: String = "events") -> MetricsSnapshot.Value? {
             metrics.snapshot().value(
-                "carillon_consumer_lag_records", labels: ["topic": topic, "partition": partition])
+                "carillon_consumer_lag_records",
+                labels: ["role": "pipeline", "topic": topic, "partition": partition])
         }
         func hung(_ topic: String) -> MetricsSnapshot.Value? {
             metrics.snapshot().value("carillon_hung_transactions", labels: ["topic": topic])
