@@ -37,11 +37,11 @@ package enum PlainJSON {
     /// JSON documents, a line each, that mean the same: what needs it is `\u009b` in their strings, and only there can
     /// it be.
     ///
-    /// Cost: one look at each byte where there is nothing to do.
+    /// Cost: one look at every eight bytes of ASCII, and at each byte of the others, where there is nothing to do.
     ///
     /// - Returns: nil if the text can stay as it is.
     package static func escaped(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard text.contains(where: isSuspect) else { return nil }
+        guard hasSuspect(text) else { return nil }
         var result: [UInt8] = []
         result.reserveCapacity(text.count + 64)
         for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
@@ -52,6 +52,18 @@ package enum PlainJSON {
             }
         }
         return result
+    }
+
+    private static func hasSuspect(_ text: UnsafeRawBufferPointer) -> Bool {
+        var index = 0
+        while index + 8 <= text.count {
+            let word = text.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            // The highest bit of a byte is set where it is beyond ASCII, or where the next number is: it is DELETE.
+            let marks = (word | (word &+ 0x0101_0101_0101_0101)) & 0x8080_8080_8080_8080
+            if marks != 0, text[index..<index + 8].contains(where: isSuspect) { return true }
+            index += 8
+        }
+        return text[index...].contains(where: isSuspect)
     }
 
     /// Whether a byte is DELETE, or may begin a character that needs an escape.
