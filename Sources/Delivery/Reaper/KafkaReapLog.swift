@@ -45,18 +45,24 @@ package final class KafkaReapLog: ReapLog {
     }
 
     package func readDeliveries(
-        from starts: [Int32: Int64], take: (_ record: DeliveryRecord, _ partition: Int32, _ offset: Int64) -> Void
+        from starts: [Int32: Int64], since time: WallTime,
+        take: (_ record: DeliveryRecord, _ partition: Int32, _ offset: Int64, _ isBelow: Bool) -> Void
     ) throws -> [Int32: Int64] {
         let topic = configuration.topics.deliveries
         var bounds = try bounds(of: topic)
+        let firsts = try asker.offsets(
+            at: time, of: starts.keys.map { TopicPartition(topic: topic, partition: $0) }, timeout: Self.patience)
+        var starts = starts
         for (partition, start) in starts {
             guard let whole = bounds[partition] else { continue }
             if start > whole.upperBound {
                 logger.warning(
                     "the topic ends before the reaper's offset, so it was created again; read from its beginning",
                     ["partition": "\(topic)/\(partition)", "offset": "\(start)", "end": "\(whole.upperBound)"])
+                starts[partition] = nil
             } else {
-                bounds[partition] = max(start, whole.lowerBound)..<whole.upperBound
+                let first = firsts[TopicPartition(topic: topic, partition: partition)]?.value ?? start
+                bounds[partition] = max(min(start, first), whole.lowerBound)..<whole.upperBound
             }
         }
         var malformed = 0
@@ -70,7 +76,7 @@ package final class KafkaReapLog: ReapLog {
                 malformed += 1
                 return
             }
-            take(record, view.partition, view.offset)
+            take(record, view.partition, view.offset, view.offset < starts[view.partition] ?? 0)
         }
         if malformed > 0 {
             logger.warning("records that are no outcomes were skipped", ["topic": topic, "records": "\(malformed)"])

@@ -52,18 +52,19 @@ package struct DeadVersion: Equatable, Sendable {
 extension DeadEvidence {
     /// The versions that are older than the evidence about them, in the order of partitions and offsets.
     ///
-    /// - Parameter credentials: whose evidence counts.
+    /// - Parameter counts: which evidence does.
     package func dead(
-        among live: LiveVersions, by credentials: (String) -> Bool = { _ in true }
+        among live: LiveVersions, where counts: (Target, Finding) -> Bool = { _, _ in true }
     ) -> [DeadVersion] {
         live.versions.compactMap { key, version in
             guard let device = key.withUnsafeBytes({ DeviceHash(ofKey: $0) }) else { return nil }
             let newest = (devices[device] ?? [:])
-                .filter { $0.key.fits(version) && credentials($0.key.credential) && version.newest < $0.value }
-                .max { ($0.value, $0.key.credential) < ($1.value, $1.key.credential) }
+                .filter { $0.key.fits(version) && version.newest < $0.value.evidence && counts($0.key, $0.value) }
+                .max { ($0.value.evidence, $0.key.credential) < ($1.value.evidence, $1.key.credential) }
             return newest.map {
                 DeadVersion(
-                    key: key, device: device, version: version, credential: $0.key.credential, evidence: $0.value)
+                    key: key, device: device, version: version, credential: $0.key.credential,
+                    evidence: $0.value.evidence)
             }
         }
         .sorted { ($0.version.partition, $0.version.offset) < ($1.version.partition, $1.version.offset) }

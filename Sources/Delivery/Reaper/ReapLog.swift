@@ -6,14 +6,16 @@ package protocol ReapLog: AnyObject {
     /// What the reaper's group has committed, by partition of `notifications.deliveries`. Waits for an open transaction.
     func committed() throws -> [Int32: CommittedOffset]
 
-    /// Reads `notifications.deliveries` to its end.
+    /// Reads `notifications.deliveries` to its end, from a time on or from earlier starts.
     ///
     /// - Parameters:
     ///   - starts: by partition; a missing one is read from its beginning.
-    ///   - take: receives the records that are outcomes, in offset order of each partition.
+    ///   - take: receives the records that are outcomes, in offset order of each partition, and whether they are below the
+    ///     start.
     /// - Returns: by partition, the offset up to which it was read.
     func readDeliveries(
-        from starts: [Int32: Int64], take: (_ record: DeliveryRecord, _ partition: Int32, _ offset: Int64) -> Void
+        from starts: [Int32: Int64], since time: WallTime,
+        take: (_ record: DeliveryRecord, _ partition: Int32, _ offset: Int64, _ isBelow: Bool) -> Void
     ) throws -> [Int32: Int64]
 
     /// Reads `notifications.subscriptions` to its end, without misplaced records: those have no effect.

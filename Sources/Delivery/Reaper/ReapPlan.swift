@@ -1,3 +1,4 @@
+import Events
 import Subscriptions
 
 /// Whose dead devices may be deleted.
@@ -23,15 +24,19 @@ package struct ReapPlan {
     var base: ReapPositions
     var evidence: DeadEvidence
     var live: LiveVersions
+    /// When it was made.
+    var time: WallTime
     /// How far the deliveries were read.
     var ends: [Int32: Int64]
     /// How far the subscriptions were read; empty if there is no evidence.
     var judged: [Int32: Int64] = [:]
 
-    /// By credential, the answers in the range of the evidence.
+    /// By credential, the answers about devices: those of a day, and all since the last run.
     package var answers: [String: DeadEvidence.Answers] { evidence.answers }
     /// The credentials of which nothing is deleted until a person confirms the number.
     package var held: Set<String> { evidence.held(before: base.held) }
+    /// By credential, the devices of which nothing is deleted before something is accepted with it.
+    package var waiting: [String: Int] { evidence.waiting }
     /// Whether more evidence is left for another run.
     package var hasMore: Bool { evidence.hasMore }
 
@@ -41,7 +46,9 @@ package struct ReapPlan {
         case .everything: return evidence.dead(among: live)
         case .withinLimit:
             let held = held
-            return evidence.dead(among: live) { !held.contains($0) }
+            return evidence.dead(among: live) { target, finding in
+                !held.contains(target.credential) && !evidence.isWaiting(finding, of: target.credential)
+            }
         }
     }
 
@@ -69,11 +76,12 @@ package struct ReapPlan {
     /// What the group commits with this approval, before any null.
     func positions(_ approval: ReapApproval) -> ReapPositions {
         switch approval {
-        case .everything: ReapPositions(next: evidence.next(ends, keeping: []))
+        case .everything: ReapPositions(next: evidence.next(ends), confirmed: time)
         case .withinLimit:
             ReapPositions(
                 next: evidence.next(ends, keeping: held),
-                held: base.held.union(held.map(DeadEvidence.hash)))
+                held: base.held.union(held.map(DeadEvidence.hash)),
+                confirmed: base.confirmed.flatMap { time - $0 < DeadEvidence.window ? $0 : nil })
         }
     }
 }

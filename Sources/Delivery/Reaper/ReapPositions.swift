@@ -2,9 +2,9 @@ import Events
 import KafkaClient
 
 /// What the reaper's group has committed: how far it has read `notifications.deliveries`, which of its nulls are not
-/// verified yet, and which credentials wait for a person.
+/// verified yet, which credentials wait for a person, and when one has confirmed.
 ///
-/// The metadata of an offset is `v1 u=<partition>:<judged offset>,… h=<hash>,…`, without the words that have nothing to
+/// The metadata of an offset is `v1 u=<partition>:<judged offset>,… h=<hash>,… c=<ms>`, without the words that have nothing to
 /// say. The judged offsets are spread over the partitions of `notifications.deliveries`, since metadata has 4,096 bytes.
 package struct ReapPositions: Equatable, Sendable {
     /// By partition of `notifications.deliveries`, where to continue.
@@ -14,6 +14,8 @@ package struct ReapPositions: Equatable, Sendable {
     package var unverified: [Int32: Int64] = [:]
     /// Hashes of the credentials of which nothing is deleted until a person confirms it.
     package var held: Set<String> = []
+    /// When a person last confirmed a number; nil if that is longer ago than the answers that count.
+    package var confirmed: WallTime?
 }
 
 extension ReapPositions {
@@ -30,6 +32,11 @@ extension ReapPositions {
                     unverified[partition] = min(unverified[partition] ?? offset, offset)
                 }
             case "h": held.formUnion(list.map(String.init))
+            case "c":
+                guard let time = MetadataWords.number(value, 0...Int64.max).map(WallTime.init(milliseconds:)) else {
+                    continue
+                }
+                confirmed = max(confirmed ?? time, time)
             default: continue
             }
         }
@@ -44,11 +51,12 @@ extension ReapPositions {
             words[index % partitions.count].append("\(partition):\(offset)")
         }
         let held = held.isEmpty ? "" : " h=" + held.sorted().joined(separator: ",")
+        let confirmed = confirmed.map { " c=\($0.milliseconds)" } ?? ""
         var committed: [Int32: CommittedOffset] = [:]
         for (partition, words) in zip(partitions, words) {
             let unverified = words.isEmpty ? "" : " u=" + words.joined(separator: ",")
             committed[partition] = CommittedOffset(
-                offset: Offset(next[partition] ?? 0), metadata: "v1" + unverified + held)
+                offset: Offset(next[partition] ?? 0), metadata: "v1" + unverified + held + confirmed)
         }
         return committed
     }

@@ -23,12 +23,12 @@ package struct ReapRun<Log: ReapLog> {
         -> ReapPlan
     {
         let base = ReapPositions(try log.committed())
-        var evidence = DeadEvidence(now: now, age: age, limit: limit)
+        var evidence = DeadEvidence(now: now, age: age, limit: limit, confirmed: base.confirmed)
         try checkStop()
-        let ends = try log.readDeliveries(from: base.next) { record, partition, offset in
-            evidence.note(record, partition: partition, offset: offset)
+        let ends = try log.readDeliveries(from: base.next, since: now - DeadEvidence.window) {
+            evidence.note($0, partition: $1, offset: $2, isJudged: $3)
         }
-        var plan = ReapPlan(base: base, evidence: evidence, live: LiveVersions(), ends: ends)
+        var plan = ReapPlan(base: base, evidence: evidence, live: LiveVersions(), time: now, ends: ends)
         guard !evidence.devices.isEmpty else { return plan }
         try checkStop()
         var live = LiveVersions()
@@ -58,7 +58,7 @@ package struct ReapRun<Log: ReapLog> {
             if !base.unverified.isEmpty { report.restored += try verify(&base) }
             var dead = plan.dead(approval)
             report.note(dead)
-            if base != ReapPositions(next: plan.base.next, held: plan.base.held) {
+            if base != ReapPositions(next: plan.base.next, held: plan.base.held, confirmed: plan.base.confirmed) {
                 // Committed by an earlier call, which did not hear of it.
                 if base == target { return report }
                 throw ReaperTakenOver(group: group)

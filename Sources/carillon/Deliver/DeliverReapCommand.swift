@@ -10,8 +10,10 @@ struct DeliverReapCommand: ParsableCommand {
         discussion: """
             Shows a plan first, and deletes after the number of its devices is typed, or given with --confirm. A \
             device is dead if its provider said so at least 10 minutes ago, and it has not registered since. The daemon \
-            does the same every hour, but for credentials of which more than 5 % of at least 500 answers are about dead \
-            devices: those wait for this command, and --yes leaves them out. May be interrupted at any time.
+            does the same every hour, with two exceptions, which --yes leaves out too. A credential waits for this \
+            command if more than 10 devices, and more than 5 % of at least 20 answers of a day, are dead, or more than \
+            10 devices in a row: an answer is an accepted push or a dead device. Until something is accepted with the \
+            credential after it, evidence waits. May be interrupted at any time.
             """,
         examples: [
             ("carillon deliver reap --dry-run", "Which devices are dead, by platform, app and credential."),

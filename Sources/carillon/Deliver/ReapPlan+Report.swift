@@ -1,25 +1,29 @@
 import Delivery
 
 extension ReapPlan: Report {
-    /// The share of a credential's answers that were about dead devices.
+    /// The share of a credential's answers about devices that said they are dead.
     private struct Share: Encodable {
         var credential: String
         var answers: Int
         var dead: Int
         /// Nothing of it is deleted until a person confirms the number.
         var held: Bool
+        /// Devices of which nothing is deleted before something is accepted with it.
+        var waiting: Int
     }
 
     private enum CodingKeys: CodingKey { case devices, subscriptions, rows, credentials, hasMore }
 
     package func encode(to encoder: any Encoder) throws {
-        let held = held
+        let (held, waiting) = (held, waiting)
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(devices(.everything), forKey: .devices)
         try members.encode(dead(.everything).count, forKey: .subscriptions)
         try members.encode(groups, forKey: .rows)
         let shares = answers.sorted { $0.key < $1.key }.map {
-            Share(credential: $0.key, answers: $0.value.all, dead: $0.value.dead, held: held.contains($0.key))
+            Share(
+                credential: $0.key, answers: $0.value.all, dead: $0.value.dead, held: held.contains($0.key),
+                waiting: waiting[$0.key] ?? 0)
         }
         try members.encode(shares, forKey: .credentials)
         try members.encode(hasMore, forKey: .hasMore)
@@ -41,7 +45,14 @@ extension ReapPlan: Report {
         }
         let devices = ProgressLine.counted(devices(.everything), "dead device")
         rows.append(.line("\(devices) with \(ProgressLine.counted(dead(.everything).count, "subscription"))"))
-        rows += held.sorted().map { .line("\($0) waits for a person: \(share(of: $0)) were about dead devices") }
+        let held = held
+        rows += held.sorted().map { credential in
+            let row = answers[credential]?.hasBurst == true ? ", many in a row" : ""
+            return .line("\(credential) waits for a person: \(share(of: credential)) were about dead devices\(row)")
+        }
+        rows += waiting.filter { !held.contains($0.key) }.sorted { $0.key < $1.key }.map { credential, devices in
+            .line("\(ProgressLine.counted(devices, "device")) wait until something is accepted with \(credential)")
+        }
         if hasMore { rows.append(.line("there is more evidence than one run takes: run it again")) }
         return rows
     }

@@ -21,13 +21,13 @@ struct DeadEvidenceTests {
     func age() {
         let found = evidence([
             ReapSamples.outcome(.deadDevice, 1, evidence: now - 600_000),
-            ReapSamples.outcome(.accepted, 2, status: 200),
+            ReapSamples.outcome(.accepted, 2, status: 200, sent: now),
             ReapSamples.outcome(.deadDevice, 3, evidence: now - 599_999),
             ReapSamples.outcome(.deadDevice, 4, evidence: now - 900_000),
         ])
         #expect(found.isDead(device(1)) && !found.isDead(device(3)) && !found.isDead(device(4)))
-        #expect(found.next([0: 4, 1: 7], keeping: []) == [0: 2, 1: 7])
-        #expect(found.answers == ["shop": .init(all: 2, dead: 1)] && !found.hasMore)
+        #expect(found.next([0: 4, 1: 7]) == [0: 2, 1: 7])
+        #expect(found.answers["shop"]?.all == 2 && found.answers["shop"]?.dead == 1 && !found.hasMore)
     }
 
     @Test("only dead_device is evidence, and the newest of a device counts")
@@ -37,24 +37,100 @@ struct DeadEvidenceTests {
             ReapSamples.outcome(.deadDevice, 1, evidence: 6_000), ReapSamples.outcome(.refused, 2, evidence: 5_000),
             ReapSamples.outcome(.gaveUp, 3, evidence: 5_000), ReapSamples.outcome(.deadDevice, 4, evidence: nil),
         ])
-        #expect(found.devices.count == 1 && found.devices[device(1)].map { Array($0.values) } == [7_000])
+        #expect(found.devices.count == 1 && found.devices[device(1)].map { $0.values.map(\.evidence) } == [7_000])
     }
 
-    @Test("more than 5 % of at least 500 answers of a credential hold it; answers alone count")
-    func held() {
-        func held(dead: Int, all: Int) -> Bool {
-            var records = (0..<all).map { number in
-                number < dead
-                    ? ReapSamples.outcome(.deadDevice, number, evidence: 5_000)
-                    : ReapSamples.outcome(.accepted, number, status: 200)
-            }
-            // Neither is an answer of this credential.
-            records += (0..<1_000).map { ReapSamples.outcome(.expired, $0, credential: "shop", status: nil) }
-            records += (0..<1_000).map { ReapSamples.outcome(.accepted, $0, credential: "other", status: 200) }
-            return evidence(records, limit: 10_000).held(before: []) == ["shop"]
+    /// One dead device after so many accepted pushes each, and more of these to fill up.
+    private func answers(dead: Int, accepted: Int, after: Int = 1, kind: DeliveryOutcome = .accepted)
+        -> [DeliveryRecord]
+    {
+        var records: [DeliveryRecord] = []
+        func accept(_ count: Int) {
+            for _ in 0..<count { records.append(ReapSamples.outcome(kind, 0, status: 200, sent: now)) }
         }
-        #expect(held(dead: 26, all: 500) && !held(dead: 25, all: 500) && !held(dead: 499, all: 499))
-        #expect(held(dead: 501, all: 10_000) && !held(dead: 500, all: 10_000))
+        for number in 0..<dead {
+            accept(min(after, max(0, accepted - after * number)))
+            records.append(ReapSamples.outcome(.deadDevice, number, evidence: 5_000))
+        }
+        accept(max(0, accepted - after * dead))
+        return records
+    }
+
+    private func isHeld(_ records: [DeliveryRecord]) -> Bool {
+        // Neither is an answer of this credential.
+        let others =
+            (0..<1_000).map { ReapSamples.outcome(.expired, $0, credential: "shop", status: nil) }
+            + (0..<1_000).map { ReapSamples.outcome(.accepted, $0, credential: "other", status: 200) }
+        return evidence(records + others, limit: 100_000).held(before: []) == ["shop"]
+    }
+
+    @Test("more than 10 devices and more than 5 % of at least 20 answers hold a credential")
+    func held() {
+        #expect(isHeld(answers(dead: 26, accepted: 474)) && !isHeld(answers(dead: 25, accepted: 475)))
+        #expect(isHeld(answers(dead: 501, accepted: 9_499)) && !isHeld(answers(dead: 500, accepted: 9_500)))
+        #expect(isHeld(answers(dead: 11, accepted: 9)) && !isHeld(answers(dead: 11, accepted: 8)))
+        #expect(!isHeld(answers(dead: 10, accepted: 10)))
+    }
+
+    @Test("the same device again and again is one device")
+    func oneDevice() {
+        let again = (0..<100).map { _ in ReapSamples.outcome(.deadDevice, 1, evidence: 5_000) }
+        #expect(!isHeld(again + answers(dead: 0, accepted: 1)))
+    }
+
+    @Test("all answers dead hold a credential, and so do many beside pushes that were given up or refused")
+    func oneKind() {
+        #expect(isHeld(answers(dead: 499, accepted: 0)))
+        for kind in [DeliveryOutcome.gaveUp, .refused, .expired, .cancelled] {
+            #expect(isHeld(answers(dead: 600, accepted: 11_500, kind: kind)), "\(kind)")
+        }
+    }
+
+    @Test("more than 10 devices in a row hold a credential, however many pushes were accepted before and after")
+    func burst() {
+        func records(_ dead: Int) -> [DeliveryRecord] {
+            answers(dead: 0, accepted: 10_000) + answers(dead: dead, accepted: 0) + answers(dead: 0, accepted: 10_000)
+        }
+        #expect(isHeld(records(11)) && !isHeld(records(10)))
+    }
+
+    @Test("evidence waits until something is accepted with its credential after it, for a day")
+    func waits() {
+        func found(accepted: WallTime?, credential: String = "shop", now: WallTime) -> DeadEvidence {
+            var evidence = DeadEvidence(now: now, limit: 100)
+            evidence.note(ReapSamples.outcome(.deadDevice, 1, evidence: 5_000, sent: 6_000), partition: 3, offset: 7)
+            if let accepted {
+                evidence.note(
+                    ReapSamples.outcome(.accepted, 2, credential: credential, status: 200, sent: accepted),
+                    partition: 4, offset: 0)
+            }
+            return evidence
+        }
+        for waiting in [
+            found(accepted: nil, now: now), found(accepted: 5_999, now: now),
+            found(accepted: 6_001, credential: "other", now: now),
+        ] {
+            #expect(waiting.waiting == ["shop": 1] && waiting.held(before: []).isEmpty)
+            #expect(
+                waiting.next([3: 9, 4: 1], keeping: []) == [3: 7, 4: 1] && waiting.next([3: 9, 4: 1]) == [3: 9, 4: 1])
+        }
+        let accepted = found(accepted: 6_000, now: now)
+        #expect(accepted.waiting.isEmpty && accepted.next([3: 9, 4: 1], keeping: []) == [3: 9, 4: 1])
+        let old = found(accepted: nil, now: 6_000 + 86_400_000)
+        #expect(old.waiting == ["shop": 1] && old.next([3: 9], keeping: []) == [3: 9], "it is forgotten")
+    }
+
+    @Test("answers that an earlier run has judged count for a day, but not those that a person has confirmed")
+    func judged() {
+        func isHeld(confirmed: WallTime?) -> Bool {
+            var evidence = DeadEvidence(now: now, limit: 100, confirmed: confirmed)
+            for (offset, record) in answers(dead: 11, accepted: 20).enumerated() {
+                evidence.note(record, partition: 0, offset: Int64(offset), isJudged: true)
+            }
+            #expect(evidence.devices.isEmpty)
+            return evidence.held(before: []) == ["shop"]
+        }
+        #expect(isHeld(confirmed: nil) && isHeld(confirmed: 4_999) && !isHeld(confirmed: 5_000))
     }
 
     @Test("a credential that was held stays held, whatever its share is now, and its evidence is kept")
@@ -62,17 +138,19 @@ struct DeadEvidenceTests {
         let found = evidence([
             ReapSamples.outcome(.accepted, 1, status: 200), ReapSamples.outcome(.deadDevice, 2, evidence: 5_000),
             ReapSamples.outcome(.deadDevice, 3, evidence: 5_000, credential: "other"),
+            ReapSamples.outcome(.accepted, 1, status: 200, sent: now),
+            ReapSamples.outcome(.accepted, 1, credential: "other", status: 200, sent: now),
         ])
         let held = found.held(before: [DeadEvidence.hash(of: "shop")])
         #expect(held == ["shop"] && found.held(before: []).isEmpty)
-        #expect(found.next([0: 3], keeping: held) == [0: 1] && found.next([0: 3], keeping: []) == [0: 3])
+        #expect(found.next([0: 5], keeping: held) == [0: 1] && found.next([0: 5], keeping: []) == [0: 5])
     }
 
     @Test("a pass takes so many devices, and leaves the rest to the next one")
     func limit() {
         let found = evidence(
             (0..<5).map { ReapSamples.outcome(.deadDevice, $0 / 2, evidence: 5_000) }, limit: 2)
-        #expect(found.devices.count == 2 && found.hasMore && found.next([0: 5], keeping: []) == [0: 4])
+        #expect(found.devices.count == 2 && found.hasMore && found.next([0: 5]) == [0: 4])
     }
 }
 
@@ -80,7 +158,7 @@ struct DeadEvidenceTests {
 struct LiveVersionsTests {
     private func dead(
         _ records: [ConsumerRecord], _ outcomes: [DeliveryRecord],
-        by credentials: (String) -> Bool = { _ in true }
+        by credentials: @escaping (String) -> Bool = { _ in true }
     ) -> [DeadVersion] {
         var evidence = DeadEvidence(now: 10_000_000)
         for (offset, outcome) in outcomes.enumerated() {
@@ -88,7 +166,7 @@ struct LiveVersionsTests {
         }
         var live = LiveVersions()
         for record in records { live.note(record) }
-        return evidence.dead(among: live, by: credentials)
+        return evidence.dead(among: live) { target, _ in credentials(target.credential) }
     }
 
     @Test("a version is dead if the newest of registered_at, last_seen_at and its record's time is before the evidence")

@@ -51,7 +51,7 @@ enum ReapSamples {
     static func outcome(
         _ outcome: DeliveryOutcome, _ number: Int, _ platform: Platform = .fcm, app: String? = nil,
         _ environment: PushEnvironment? = nil, evidence: WallTime? = nil, credential: String? = "shop",
-        status: Int? = 404
+        status: Int? = 404, sent: WallTime? = nil
     ) -> DeliveryRecord {
         var record = DeliveryRecord(
             outcome, topic: "dispatch", partition: 0, offset: 0, messageID: "msg-0-0", device: hash(number, platform),
@@ -61,6 +61,7 @@ enum ReapSamples {
         record.evidence = evidence
         record.credential = credential
         record.status = status
+        record.lastSentAt = sent ?? evidence
         return record
     }
 }

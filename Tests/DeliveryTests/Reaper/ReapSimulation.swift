@@ -27,6 +27,8 @@ final class ReapSimulation {
 
     static let partitions: Int32 = 3
     static let foreign = -1
+    /// Of each platform; more dead devices than ten would wait for a person.
+    static let numbers = 5
 
     var random: SeededGenerator
     var now: WallTime = 1_000_000_000
@@ -105,7 +107,7 @@ final class ReapSimulation {
     }
 
     private func anyDevice() -> Device {
-        Device(number: Int.random(in: 0..<8, using: &random), platform: chance(50) ? .fcm : .apns)
+        Device(number: Int.random(in: 0..<Self.numbers, using: &random), platform: chance(50) ? .fcm : .apns)
     }
 
     private func happen() {
@@ -155,8 +157,10 @@ final class ReapSimulation {
         let evidence = died[device].map { device.platform == .fcm ? now : $0 }
         let record = ReapSamples.outcome(
             evidence == nil ? .accepted : .deadDevice, device.number, device.platform,
-            app: device.platform == .apns ? "shop" : nil, evidence: evidence, status: evidence == nil ? 200 : 410)
-        deliveries[Int.random(in: 0..<2, using: &random)].append(record)
+            app: device.platform == .apns ? "shop" : nil, evidence: evidence, status: evidence == nil ? 200 : 410,
+            sent: now)
+        // Those of a device are in one partition.
+        deliveries[device.number % 2].append(record)
     }
 
     func hash(of device: Device) -> String { ReapSamples.hash(device.number, device.platform) }
@@ -209,9 +213,11 @@ final class ReapSimulation {
         endTheirs()
         for _ in 0..<3 {
             now += 1_000
-            for number in 0..<8 {
+            for number in 0..<Self.numbers {
                 for platform in Platform.allCases { push(Device(number: number, platform: platform)) }
             }
+            // Somebody's push is accepted after them, or their evidence would wait.
+            deliveries[0].append(ReapSamples.outcome(.accepted, 99, status: 200, sent: now))
             now += 1_200_000
             reap()
         }

@@ -67,15 +67,16 @@ struct RestorationsTests {
 
 @Suite("What the reaper commits")
 struct ReapPositionsTests {
-    @Test("positions, judged offsets and held credentials survive the metadata")
+    @Test("positions, judged offsets, held credentials and the time of a confirmation survive the metadata")
     func roundTrip() {
         let positions = ReapPositions(
-            next: [0: 5, 1: 0, 7: 9], unverified: [0: 4, 3: 1_000_000_000_000, 11: 0, 12: 6], held: ["abcd0123", "ff"])
+            next: [0: 5, 1: 0, 7: 9], unverified: [0: 4, 3: 1_000_000_000_000, 11: 0, 12: 6], held: ["abcd0123", "ff"],
+            confirmed: 1_700_000_000_000)
         #expect(ReapPositions(positions.committed) == positions)
         let verified = ReapPositions(next: [0: 5])
         #expect(verified.committed == [0: CommittedOffset(offset: Offset(5), metadata: "v1")])
-        let one = ReapPositions(next: [0: 5], unverified: [2: 7, 1: 3], held: ["ff"])
-        #expect(one.committed[0]?.metadata == "v1 u=1:3,2:7 h=ff")
+        let one = ReapPositions(next: [0: 5], unverified: [2: 7, 1: 3], held: ["ff"], confirmed: 5)
+        #expect(one.committed[0]?.metadata == "v1 u=1:3,2:7 h=ff c=5")
     }
 
     @Test("the metadata stays below 4,096 bytes with 250 partitions of subscriptions to each of deliveries")
@@ -92,7 +93,7 @@ struct ReapPositionsTests {
         func read(_ metadata: String) -> ReapPositions {
             ReapPositions([0: CommittedOffset(offset: Offset(5), metadata: metadata)])
         }
-        for metadata in ["", "reset by hand", "v2 u=1:3", "v1 x=1", "v1 u=a:b,3"] {
+        for metadata in ["", "reset by hand", "v2 u=1:3", "v1 x=1", "v1 u=a:b,3", "v1 c=x"] {
             #expect(read(metadata) == ReapPositions(next: [0: 5]))
         }
         #expect(read("v1 x=1 u=1:3") == ReapPositions(next: [0: 5], unverified: [1: 3]))

@@ -26,13 +26,16 @@ final class SimulatedReapLog: ReapLog {
     }
 
     func readDeliveries(
-        from starts: [Int32: Int64], take: (DeliveryRecord, Int32, Int64) -> Void
+        from starts: [Int32: Int64], since time: WallTime, take: (DeliveryRecord, Int32, Int64, Bool) -> Void
     ) throws -> [Int32: Int64] {
         try pass()
         var ends: [Int32: Int64] = [:]
         for (partition, records) in world.deliveries.enumerated() {
             let start = Int(starts[Int32(partition)] ?? 0)
-            for index in start..<records.count { take(records[index], Int32(partition), Int64(index)) }
+            let first = records.firstIndex { $0.lastSentAt ?? 0 >= time } ?? start
+            for index in min(start, first)..<records.count {
+                take(records[index], Int32(partition), Int64(index), index < start)
+            }
             ends[Int32(partition)] = Int64(records.count)
         }
         return ends

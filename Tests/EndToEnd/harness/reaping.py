@@ -56,7 +56,7 @@ def subscribe(world, *records):
 
 
 def outcome(number, kind="dead_device", age=HOUR_MS, credential="shop", **members):
-    """What became of a push, as `notifications.deliveries` has it."""
+    """What became of a push, as `notifications.deliveries` has it; anything but a dead device is of now."""
     dead = {"reason": "UNREGISTERED", "evidence": now_ms() - age} if kind == "dead_device" else {}
     return compact(
         {
@@ -70,7 +70,7 @@ def outcome(number, kind="dead_device", age=HOUR_MS, credential="shop", **member
             "status": 404 if dead else 200,
         }
         | dead
-        | {"lane": "fcm", "credential": credential, "attempts": 1}
+        | {"lane": "fcm", "credential": credential, "attempts": 1, "last_sent_at": dead.get("evidence", now_ms())}
         | members
     )
 
