@@ -91,7 +91,8 @@ struct BadInputTests {
         let run = try CommandProcess.run(
             ["topics", "check", "-b", Self.nowhere], environment: ["HOME": "/home/x"])
         #expect(run.status == 75, "\(run.errors)")
-        #expect(run.errors.hasPrefix("carillon: cannot reach \(Self.nowhere) yet; still trying\n"), "\(run.errors)")
+        #expect(run.errors.hasPrefix("carillon: cannot reach \(Self.nowhere) yet: "), "\(run.errors)")
+        #expect(run.errors.contains("failed: Connection refused; still trying\n"), "\(run.errors)")
     }
 }
 

@@ -8,21 +8,22 @@ extension Consumer {
         do {
             return try query(self)
         } catch {
-            throw cause(of: error)
+            guard error.kind == .timedOut || error.kind == .transport else { throw error }
+            throw takeConnectionFailure() ?? error
         }
     }
 
-    private mutating func cause(of error: KafkaError) -> KafkaError {
-        var cause = error
-        guard error.kind == .timedOut || error.kind == .transport else { return cause }
+    /// What has kept the client from its brokers, if anything has since the last call. Discards the other events.
+    package mutating func takeConnectionFailure() -> KafkaError? {
+        var failure: KafkaError?
         while let event = nextEvent(timeout: .zero) {
             guard case .error(let reported) = event else { continue }
             switch reported.kind.traits.connection {
             case .refused: return reported
-            case .broken: cause = reported
+            case .broken: failure = reported
             case .noBroker, nil: continue
             }
         }
-        return cause
+        return failure
     }
 }

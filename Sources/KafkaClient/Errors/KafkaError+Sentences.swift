@@ -34,7 +34,8 @@ extension KafkaError {
                 use sasl.mechanism=PLAIN over TLS (security.protocol=SASL_SSL) there
                 """
         }
-        if kind == .transport, text.contains("SSL") || text.contains("ssl") {
+        // In small letters it is also in the address of each broker with TLS.
+        if kind == .transport, text.contains("SSL") {
             return "Check security.protocol and the ssl settings"
         }
         return kind.traits.advice

@@ -41,14 +41,14 @@ extension KafkaError.Kind {
         case program
     }
 
-    /// What keeps a client from a broker.
-    package enum ConnectionFailure {
-        /// The login or the certificate.
-        case refused
-        /// The connection: it was not made, or was closed.
-        case broken
+    /// What keeps a client from a broker; what comes later says more.
+    package enum ConnectionFailure: Int {
         /// No broker at all is there, whatever the reason.
         case noBroker
+        /// The connection: it was not made, or was closed.
+        case broken
+        /// The login or the certificate.
+        case refused
     }
 
     package var traits: Traits {

@@ -24,16 +24,12 @@ final class ClientCallbacks {
         self.sink = sink
     }
 
-    /// Remembers why no broker can be reached, which the call that times out does not say. "All brokers are down" does
-    /// not replace a more specific reason.
+    /// Remembers why no broker can be reached, which the call that times out does not say; not where a recent reason says
+    /// more: a connection that is closed may be one whose login is refused.
     func noteCause(_ error: KafkaError) {
-        let isReason: Bool
-        switch error.kind.traits.connection {
-        case .refused, .broken: isReason = true
-        case .noBroker: isReason = false
-        case nil: return
-        }
-        if isReason || recentCause == nil { cause = (error, .now) }
+        guard let failure = error.kind.traits.connection else { return }
+        if let known = recentCause?.kind.traits.connection, known.rawValue > failure.rawValue { return }
+        cause = (error, .now)
     }
 
     var recentCause: KafkaError? {

@@ -2,12 +2,14 @@ import Foundation
 import KafkaClient
 import Synchronization
 
-/// Says once, on standard error, that no broker answers, 3 s after the start of a command. The command itself goes on
-/// trying until its own deadline, whose error has the reason.
+/// Says once, on standard error, that no broker answers, and why where that is known, 3 s after the start of a command. The
+/// command itself goes on trying until its own deadline.
 ///
 /// It asks with a client of its own, since a command that waits cannot look at its own.
 enum BrokerNotice {
     private static let patience: Duration = .seconds(3)
+    /// How much longer the reason is waited for.
+    private static let longestReason: Duration = .seconds(2)
     /// Most commands have ended by then, and pay nothing.
     private static let quiet: Duration = .seconds(1)
     private static let isOver = Atomic(false)
@@ -29,12 +31,18 @@ enum BrokerNotice {
     }
 
     private static func ask(_ settings: Settings, until deadline: ContinuousClock.Instant) {
-        guard !isOver.load(ordering: .relaxed), let consumer = try? Consumer(assigning: settings, logger: { _ in })
+        guard !isOver.load(ordering: .relaxed), var consumer = try? Consumer(assigning: settings, logger: { _ in })
         else { return }
         while .now < deadline {
             if isOver.load(ordering: .relaxed) || consumer.clusterID(timeout: .milliseconds(100)) != nil { return }
         }
         let address = settings["bootstrap.servers"] ?? ""
-        Terminal.warn("cannot reach \(address) yet; still trying")
+        var failure = consumer.takeConnectionFailure()
+        while failure == nil, .now < deadline + longestReason, !isOver.load(ordering: .relaxed) {
+            Thread.sleep(forTimeInterval: 0.05)
+            failure = consumer.takeConnectionFailure()
+        }
+        let cause = failure.map { ": \($0.message)" } ?? ""
+        Terminal.warn("cannot reach \(address) yet\(cause); still trying")
     }
 }

@@ -10,7 +10,8 @@ import sys
 
 from generator.inputs import Input
 from generator.subscriptions import well_formed
-from harness.daemon import EXIT_LOGIN, wait_for_daemons
+from harness.brokers import free_port
+from harness.daemon import EXIT_CONFIGURATION, EXIT_LOGIN, EXIT_NOT_IN_TIME, flags, wait_for_daemons
 from harness.guarded import Guarded, TLSListener, certificate, grants_in, openssl
 from harness.project import ROOT
 from harness.scenario import main, scenario
@@ -57,6 +58,7 @@ USERS = [
     "mender",
     "sender",
     "carillon-run",
+    "stranger",
     *[f"user-{number}" for number in range(16)],
     *[f"other-{number}" for number in range(12)],
 ]
@@ -191,7 +193,7 @@ class Others:
         daemon.arguments[1] = command
         if command == "deliver":
             daemon.arguments += ["--lane", "fcm"]
-        else:
+        elif command == "broadcasts":
             daemon.arguments = daemon.arguments[: daemon.arguments.index("--from")]
         return daemon.start()
 
@@ -225,20 +227,79 @@ def one_is_missing_elsewhere(guarded):
         raise Failure("\n".join(problems))
 
 
-@scenario("a wrong password and a wrong CA end `deliver` and `broadcasts` after about 30 s with 77, and say so", background=True)
-def wrong_login_elsewhere(guarded):
-    others = Others(guarded, "wrong-login")
+# What a person asks for, beside the daemons.
+COMMANDS = {
+    "check": ("topics", "check"),
+    "show": ("offsets", "show"),
+    "notify": ("notify", "--audience", "place/42", "--app-type", "Generic", "--title", "T", "--body", "B", "--yes"),
+    "explain": ("explain", "--order", "4711"),
+    "plan": ("replay", "plan"),
+    "lanes": ("deliver", "lanes"),
+}
+
+
+@scenario(
+    "a wrong login, CA or protocol: each daemon and command ends with 77 and says so; where nobody listens, one waits, or 75",
+    background=True,
+)
+def wrong_connection(guarded):
+    harness, others = guarded.harness, Others(guarded, "wrong-connection")
     own, _ = certificate(guarded.folder, "not-the-brokers", "20200101000000Z", "20990101000000Z")
-    cases = {
-        "password": ({"kafka.sasl.password": "wrong"}, "Authentication failed"),
-        "ca": ({"kafka.ssl.ca.location": own}, VERIFY),
+    # Whether the broker speaks TLS cannot be told from a connection that it closes, so it is waited for.
+    causes = {
+        "password": ({"kafka.sasl.password": "wrong"}, EXIT_LOGIN, "Authentication failed"),
+        "ca": ({"kafka.ssl.ca.location": own}, EXIT_LOGIN, VERIFY),
+        "tls-to-plain": ({"kafka.bootstrap.servers": guarded.plain_text}, EXIT_LOGIN, "SSL handshake failed"),
+        "plain-to-tls": ({"kafka.security.protocol": "PLAINTEXT"}, EXIT_NOT_IN_TIME, "security.protocol"),
+        "nobody": ({"kafka.bootstrap.servers": f"127.0.0.1:{free_port()}"}, EXIT_NOT_IN_TIME, "Connection refused"),
+        "stranger": (guarded.login("stranger"), EXIT_LOGIN, "authorization failed"),
     }
-    daemons = []
-    for command in PURPOSES:
-        for name, (changed, words) in cases.items():
-            daemons.append((others.start(command, "carillon-run", f"{command}-{name}", **changed), words))
-    for daemon, words in daemons:
-        daemon.expect_exit(EXIT_LOGIN, words, seconds=90)
+    daemons, commands = [], []
+    for cause, (changed, code, words) in causes.items():
+        for command in ("run", *PURPOSES) if cause != "stranger" else ():
+            daemons.append((others.start(command, "carillon-run", f"{command}-{cause}", **changed), code, words))
+        settings = others.world.settings(cause) | guarded.login("carillon-run") | changed
+        settings["topic.requests"] = requests_of(others.world)
+        del settings["topic.broadcasts.journal"], settings["topic.dispatch.broadcasts"]
+        for name, line in COMMANDS.items():
+            daemon = others.world.daemon(f"{name}-{cause}", settings)
+            daemon.arguments = [harness.carillon, *line, *flags(settings)]
+            commands.append((daemon.start(), code, words))
+    problems, told = [], {}
+    for daemon, code, words in commands + [each for each in daemons if each[1] == EXIT_LOGIN]:
+        try:
+            daemon.expect_exit(code, words, seconds=90)
+            if (daemon, code, words) in commands and not daemon.name.endswith("stranger"):
+                told[words] = told.get(words, False) or daemon.has_line("cannot reach", words, "still trying")
+        except Failure as failure:
+            problems.append(str(failure))
+    for daemon, code, words in daemons:
+        if code != EXIT_LOGIN and not (daemon.is_running and daemon.has_line(words, "waiting")):
+            problems.append(f"{daemon.name}: {daemon.last_lines()}")
+    # A busy machine may know the cause later than after some seconds.
+    problems += [f"no command has said {words} before its end" for words, is_told in told.items() if not is_told]
+    if problems:
+        raise Failure("\n".join(problems))
+
+
+# Without the prefix that they have in common.
+NEEDED = {
+    "run": ("events", "dispatch", "dead-letters", "journal", "subscriptions"),
+    "deliver": ("dispatch", "dispatch.retry.10s", "dispatch.retry.1m", "dispatch.retry.15m", "deliveries"),
+    "broadcasts": ("broadcasts", "dispatch.broadcasts", "broadcasts.journal", "dead-letters", "subscriptions"),
+}
+
+
+@scenario("each daemon names all topics that are missing, with the command that makes them, and ends with 78", background=True)
+def missing_topics(guarded):
+    others, daemons = Others(guarded, "missing-topics"), []
+    for command, needed in NEEDED.items():
+        gone = {f"topic.{name}": f"gone.{name}" for name in others.world.topics if "." not in name}
+        if command == "deliver":
+            del gone["topic.broadcasts"]
+        daemons.append((others.start(command, "admin", f"missing-{command}", **gone), [f"gone.{name}" for name in needed]))
+    for daemon, names in daemons:
+        daemon.expect_exit(EXIT_CONFIGURATION, "no such topic", *names, "`carillon topics create`", seconds=90)
 
 
 def dispatched(number, expires):

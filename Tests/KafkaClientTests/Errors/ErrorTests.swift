@@ -55,6 +55,21 @@ struct ErrorTests {
         #expect(error.name == String(cString: rd_kafka_err2name(code)))
     }
 
+    @Test("of the reasons why no broker is reached the one that says most is kept, whatever comes later")
+    func reasons() {
+        let callbacks = ClientCallbacks(sink: { _ in })
+        func kind(after code: rd_kafka_resp_err_t) -> KafkaError.Kind? {
+            callbacks.noteCause(KafkaError(code))
+            return callbacks.recentCause?.kind
+        }
+        #expect(kind(after: RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) == .allBrokersDown)
+        #expect(kind(after: RD_KAFKA_RESP_ERR__TRANSPORT) == .transport)
+        #expect(kind(after: RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) == .transport)
+        #expect(kind(after: RD_KAFKA_RESP_ERR__SSL) == .tls)
+        #expect(kind(after: RD_KAFKA_RESP_ERR__TRANSPORT) == .tls)
+        #expect(kind(after: RD_KAFKA_RESP_ERR__AUTHENTICATION) == .authentication)
+    }
+
     @Test("a call that times out says why no broker could be reached")
     func cause() throws {
         var producer = try Producer(settings: ["bootstrap.servers": "127.0.0.1:1"], transactionalID: "id")
