@@ -8,15 +8,24 @@ package struct ClockCheck {
     /// How often the clock had followed the wall clock when the broker's agreed with it; nil: it never has.
     package private(set) var agreed: Int?
     private var nextLook = ContinuousClock.now
+    /// The same when the broker was asked last.
+    private var looked: Int?
 
     package init() {}
+
+    /// By so many seconds: `7200 s ahead of`, `7200 s behind`.
+    package static func text(_ ahead: Int64) -> String { ahead < 0 ? "\(-ahead) s behind" : "\(ahead) s ahead of" }
 
     package func isRight(_ host: RoleHost) -> Bool { host.health.clockIsOff == nil && agreed == host.clock.changes }
 
     /// Whether the broker is to be asked for its time.
     package mutating func isLookDue(_ host: RoleHost, now: ContinuousClock.Instant = .now) -> Bool {
-        guard host.health.clockIsOff == nil, agreed != host.clock.changes, now >= nextLook else { return false }
-        nextLook = now + .seconds(2)
+        let changes = host.clock.changes
+        guard host.health.clockIsOff == nil, agreed != changes, looked != changes || now >= nextLook else {
+            return false
+        }
+        looked = changes
+        nextLook = now + .seconds(10)
         return true
     }
 
@@ -36,7 +45,7 @@ package struct ClockCheck {
         host.health.clockIsAhead(ahead / 1_000, of: name)
         if host.patience.isDue("clock of \(name)") {
             logger.warning(
-                "the clock is \(ahead / 1_000) s ahead of the broker's: not ready; nothing is sent until they agree: set "
+                "the clock is \(Self.text(ahead / 1_000)) the broker's: not ready; nothing is sent until they agree: set "
                     + "this machine's clock, or the broker's")
         }
     }

@@ -15,6 +15,9 @@ package final class RoleHost: Sendable {
     /// End at once: open transactions are left to time out.
     let isStopping = Atomic<Bool>(false)
     private let explained: @Sendable (KafkaError) -> KafkaError
+    #if DEBUG
+        let faults = Result { () throws(PipelineError) in try FaultPlan.ofEnvironment() }
+    #endif
 
     /// - Parameter explained: an error with what a person can do about it.
     package init(
@@ -38,6 +41,9 @@ package final class RoleHost: Sendable {
     ///
     /// - Throws: what `body` throws, but for ``PipelineEnded``; `CancellationError`.
     package func run(_ body: @escaping @Sendable () throws -> Void) async throws {
+        #if DEBUG
+            _ = try faults.get()
+        #endif
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 Thread.start("carillon") {
@@ -84,4 +90,11 @@ extension RoleContext {
     package var patience: Patience { host.patience }
     package var mustEnd: Bool { host.mustEnd }
     package var mustStop: Bool { host.mustStop }
+
+    /// See ``RoleHost/reach(_:worker:)``.
+    ///
+    /// - Parameter worker: -1 for a thread that is no worker.
+    package func reach(_ point: FaultPoint, worker: Int = -1) throws(KafkaError) {
+        try host.reach(point, worker: worker)
+    }
 }

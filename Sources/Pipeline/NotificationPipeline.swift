@@ -84,7 +84,7 @@ public final class NotificationPipeline: Role, Sendable {
 
     /// Locks the state folder, waits for the broker, opens the table, and runs the threads until they have ended.
     private func supervise() throws {
-        let context = try makeContext()
+        let context = makeContext()
         defer { context.board.ended() }
         let folder = try StateFolder(path: configuration.stateDirectory)
         context.holds.open(in: folder.path)
@@ -123,8 +123,8 @@ public final class NotificationPipeline: Role, Sendable {
         return [names.events, names.dispatch, names.deadLetters, names.journal]
     }
 
-    private func makeContext() throws(PipelineError) -> WorkerContext {
-        let context = try WorkerContext(
+    private func makeContext() -> WorkerContext {
+        let context = WorkerContext(
             host: host, configuration: configuration, audienceRule: audienceRule, meter: meter)
         self.context.withLock { $0 = context }
         return context

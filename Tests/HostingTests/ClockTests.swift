@@ -61,7 +61,7 @@ struct ClockTests {
         #expect(check.isRight(host))
     }
 
-    @Test("the broker is asked once in two seconds, and never while the wall clock is off")
+    @Test("the broker is asked once in 10 s, and never while the wall clock is off")
     func asking() {
         var check = ClockCheck()
         look(&check, after: 10, broker: -7_200)

@@ -13,12 +13,14 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
 
     /// Makes the producer, fetches the metadata of its topics and fences its predecessor.
     ///
-    /// - Parameter slot: `<instance.id>-<n>`.
-    init(_ context: BroadcastContext, slot: String, logger: @escaping ClientLog.Sink) throws(KafkaError) {
+    /// - Parameters:
+    ///   - slot: `<instance.id>-<n>`.
+    ///   - number: n.
+    init(_ context: BroadcastContext, slot: String, number: Int, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         let topics = context.configuration.topics
         var transaction = try LazyTransaction(
-            context.configuration, id: "\(context.group).\(slot)", calls: context.host.calls, of: "worker \(slot)",
-            logger: logger)
+            context.configuration, id: "\(context.group).\(slot)", host: context.host, worker: number,
+            of: "worker \(slot)", logger: logger)
         let dispatch = try transaction.topic(topics.broadcastDispatch)
         let deadLetters = try transaction.topic(topics.deadLetters)
         let journal = try transaction.topic(topics.broadcastJournal)

@@ -45,6 +45,7 @@ extension BroadcastWorker {
 
     /// The group takes the partitions back; what is open is committed first.
     private mutating func revoke(isLost: Bool) throws {
+        try context.reach(.inRevoke, worker: number)
         if isLost {
             logger.warning("lost its partitions: what was open is sent by their next owner")
             try abort()

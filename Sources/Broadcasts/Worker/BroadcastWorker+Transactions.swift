@@ -54,7 +54,7 @@ extension BroadcastWorker {
 
     private func makeOutput() throws -> BroadcastOutput {
         try context.host.untilItWorks(logger) { () throws(KafkaError) in
-            try BroadcastOutput(context, slot: slot, logger: logger.clientSink)
+            try BroadcastOutput(context, slot: slot, number: number, logger: logger.clientSink)
         }
     }
 

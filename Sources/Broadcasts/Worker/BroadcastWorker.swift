@@ -65,7 +65,7 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
         let slot = "\(configuration.instanceID)-\(number)"
         let topics = configuration.topics
         let output = try context.host.untilItWorks(logger) { () throws(KafkaError) in
-            try BroadcastOutput(context, slot: slot, logger: logger.clientSink)
+            try BroadcastOutput(context, slot: slot, number: number, logger: logger.clientSink)
         }
         let consumer = try Self.makeConsumer(context, logger)
         self.output = output
@@ -220,6 +220,7 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
             context.take(core.open.sent - before)
         }
         if !core.open.hasWork { opened = nil }
+        if opened != nil { try context.reach(.afterProduce, worker: number) }
     }
 
     /// Opens a transaction unless one is open.

@@ -51,6 +51,9 @@ final class DeliveryContext: RoleContext {
 
     func stream(of topic: String) -> LaneStream? { topics.firstIndex(of: topic).map { streams[$0] } }
 
+    /// The place of a lane among all.
+    func number(of lane: String) -> Int { configuration.delivery.lanes.lanes.firstIndex(of: lane) ?? 0 }
+
     /// Whether each lane that has not ended has stopped.
     var hasNoLane: Bool { board.stopped.count >= running.load(ordering: .sequentiallyConsistent) }
 

@@ -17,7 +17,8 @@ struct LaneOutput: ~Copyable {
         let id =
             DeliveryConfiguration.group(of: lane, in: configuration.groupID) + "." + configuration.instanceID
         var transaction = try LazyTransaction(
-            configuration, id: id, calls: context.host.calls, of: "lane \(lane)", logger: logger)
+            configuration, id: id, host: context.host, worker: context.number(of: lane), of: "lane \(lane)",
+            logger: logger)
         let deliveries = try transaction.topic(configuration.topics.deliveries)
         var retries: [LaneStream: ProducerTopic] = [:]
         for stream in context.streams where stream.tier != nil {

@@ -51,6 +51,7 @@ extension LaneWorker {
 
     /// The group takes the partitions back.
     private mutating func revoke(isLost: Bool) throws {
+        try context.reach(.inRevoke, worker: context.number(of: name))
         intake.removeAll()
         if isLost {
             logger.warning("lost its partitions: what was in flight may be sent again by their next owner")

@@ -17,6 +17,7 @@ extension LaneWorker {
         core.committed()
         backoff.reset()
         patience.hasWorked()
+        context.patience.hasWorked()
         context.host.health.brokersAreDown(nil, of: label)
         context.meter.committed(transaction) { [context] in context.topic($0) }
     }

@@ -55,7 +55,7 @@ public struct Readiness: Sendable, Equatable {
             case .readAlone(let partition):
                 "processes have ended for lack of memory: partitions are read one after another, now \(partition)"
             case .unreadable(let place): "a batch cannot be read and will be passed: \(place)"
-            case .clockAhead(let seconds): "the clock is \(seconds) s ahead of the broker's"
+            case .clockAhead(let seconds): "the clock is \(ClockCheck.text(seconds)) the broker's"
             case .clockOff(let seconds): "the wall clock is off by \(seconds) s"
             case .noPosition(let workers): "no position to read from yet: \(Self.list(workers))"
             }

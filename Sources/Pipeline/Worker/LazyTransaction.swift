@@ -4,7 +4,8 @@ import KafkaClient
 package struct LazyTransaction: ~Copyable {
     private var producer: Producer
     private let timeout: Duration
-    private let calls: CallWatch
+    private let host: RoleHost
+    private let worker: Int
     private let name: String
     private var headers: [HeaderView] = []
     private var isBegun = false
@@ -15,15 +16,17 @@ package struct LazyTransaction: ~Copyable {
     ///
     /// - Parameters:
     ///   - id: the transactional id.
-    ///   - calls: notices where a call hangs.
+    ///   - host: notices where a call hangs.
+    ///   - worker: its number.
     ///   - name: whose calls they are.
     package init(
-        _ configuration: PipelineConfiguration, id: String, calls: CallWatch, of name: String,
-        logger: @escaping ClientLog.Sink
+        _ configuration: PipelineConfiguration, id: String, host: RoleHost, worker: Int,
+        of name: String, logger: @escaping ClientLog.Sink
     ) throws(KafkaError) {
         producer = try Producer(settings: configuration.transactionSettings, transactionalID: id, logger: logger)
         timeout = configuration.transactionTimeout
-        self.calls = calls
+        self.host = host
+        self.worker = worker
         self.name = name
     }
 
@@ -72,22 +75,25 @@ package struct LazyTransaction: ~Copyable {
         _ offsets: [TopicPartition: CommittedOffset], _ group: borrowing GroupMetadata
     ) throws(KafkaError) {
         try begin()
-        calls.enter(name)
-        defer { calls.leave(name) }
+        try host.reach(.beforeCommit, worker: worker)
+        host.calls.enter(name)
+        defer { host.calls.leave(name) }
         try producer.sendOffsets(offsets, group, deadline: timeout)
+        try host.reach(.afterSendOffsets, worker: worker)
         do throws(KafkaError) {
             try producer.commitTransaction()
         } catch {
             isEndUnknown = error.recovery != .abortTransaction
             throw error
         }
+        try host.reach(.afterCommit, worker: worker)
         isBegun = false
     }
 
     package mutating func abort() throws(KafkaError) {
         guard isBegun else { return }
-        calls.enter(name)
-        defer { calls.leave(name) }
+        host.calls.enter(name)
+        defer { host.calls.leave(name) }
         try producer.abortTransaction()
         isBegun = false
     }

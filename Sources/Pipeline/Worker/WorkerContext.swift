@@ -15,17 +15,11 @@ final class WorkerContext: RoleContext {
     private let clusterID = Mutex<String?>(nil)
     let board: ReadinessBoard
     let holds = PartitionHolds()
-    #if DEBUG
-        let faults: FaultPlan?
-    #endif
 
     init(
         host: RoleHost = RoleHost(), configuration: PipelineConfiguration, audienceRule: any AudienceRule,
         meter: PipelineMeter
-    ) throws(PipelineError) {
-        #if DEBUG
-            faults = try FaultPlan.ofEnvironment()
-        #endif
+    ) {
         self.host = host
         self.configuration = configuration
         self.sources = configuration.topics.sources

@@ -43,11 +43,17 @@ class Load:
     def say(self, text):
         print(f"[{time.monotonic() - self.began:6.1f} s] {text}", flush=True)
 
-    def start(self, rate):
-        """Starts the processes. `rate` is that of all of them together, in pushes a second."""
+    def start(self, rate, faults=""):
+        """Starts the processes. `rate` is that of all of them together, in pushes a second; the last one is a debug build with
+        these faults, where there is one."""
         each = max(1, int(rate / self.sizes.processes))
         for number in range(self.sizes.processes):
-            self.world.daemon(f"p{number + 1}", workers=1, broadcasts_rate=each, **SHARED).start()
+            daemon = self.world.daemon(f"p{number + 1}", workers=1, broadcasts_rate=each, **SHARED)
+            debug_build = self.world.harness.debug_carillon
+            if faults and debug_build and number + 1 == self.sizes.processes:
+                daemon.binary = daemon.arguments[0] = debug_build
+                daemon.variables = {"CARILLON_FAULT": faults}
+            daemon.start()
         self.world.wait_for_commits()
         self.say("every partition has a commit")
 
@@ -88,7 +94,8 @@ class Faults(Load):
         source = self.world.broadcasts
         # With the first one more than who joins may get.
         self.world.publish(*(source.to_channel(GENERAL, now_ms())[1] for _ in range(self.world.max_late)))
-        self.start(self.sizes.devices / PASS_SECONDS)
+        aborts = [f"abort@{point}:1/50" for point in ("after-produce", "before-commit", "after-send-offsets")]
+        self.start(self.sizes.devices / PASS_SECONDS, ",".join(aborts))
         self.world.wait_until_done()
         # Some join while all of them are valid, which no seed may leave to chance.
         self.change(60)

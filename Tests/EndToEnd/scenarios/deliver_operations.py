@@ -287,6 +287,38 @@ def overtaken(harness):
         world.kill_daemons()
 
 
+@scenario("transactions that are aborted cost a push nothing: one outcome each, and each is accepted once", background=True)
+def aborted(harness):
+    debug_build = harness.require_debug_build()
+    world = DeliveryWorld(harness, "aborted", harness.cluster(), partitions=3)
+    world.create_topics()
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
+    try:
+        sender = by_debug_build(debug_build, world.sender("p", world.settings("p") | stand_in.settings() | OLD))
+        sender.variables = {"CARILLON_FAULT": "abort@before-commit:1/6,abort@after-send-offsets:1/6"}
+        sender.start()
+        made = Pushes(harness.seed, 100)
+        for _ in range(5):
+            world.cluster.produce(world.dispatch, [made.record(each, now_ms(), now_ms() + 600_000) for each in made.targets])
+            wait_for_daemons("something is committed", lambda: world.unsent() < 100, [sender])
+        wait_for_daemons("they have ended", lambda: len(outcomes(world)[0]) == 500, [sender])
+        for fault in ("abort@before-commit", "abort@after-send-offsets"):
+            sender.expect_line(f"fault: {fault}")
+        sender.stop(seconds=45)
+        stand_in.end()
+        accepted = collections.Counter(each.message for each in read_requests(stand_in.log) if each.is_accepted)
+        expect("pushes, and how often the provider took each", (len(accepted), set(accepted.values())), (500, {1}))
+        expect_one_outcome(world, world.dispatch)
+    finally:
+        stand_in.end()
+        world.kill_daemons()
+
+
+def by_debug_build(binary, sender):
+    sender.binary = sender.arguments[0] = binary
+    return sender
+
+
 @scenario(
     "a clock that is two hours off when a process starts decides nothing: valid pushes are sent, expired ones are not",
     background=True,
@@ -303,8 +335,7 @@ def wrong_clock(harness):
         clock.write_text(str(seconds))
         stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
         stand_ins.append(stand_in)
-        sender = world.sender("p", world.settings("p") | stand_in.settings())
-        sender.binary = sender.arguments[0] = debug_build
+        sender = by_debug_build(debug_build, world.sender("p", world.settings("p") | stand_in.settings()))
         sender.variables = {"CARILLON_FAULT_CLOCK": str(clock)}
         made = Pushes(harness.seed, pushes)
         world.cluster.produce(world.dispatch, [made.record(each, now_ms(), now_ms() + lifetime) for each in made.targets])

@@ -50,7 +50,7 @@ struct FollowerTrial: ~Copyable {
         var configuration = PipelineConfiguration(
             kafka: settings, stateDirectory: "/nonexistent", rules: try ExtractionRules())
         configuration.subscriptionsMaxLag = maxLag
-        let context = try WorkerContext(
+        let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         context.board.started()
         if let folder { context.holds.open(in: folder) }

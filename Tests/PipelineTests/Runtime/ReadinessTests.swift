@@ -19,6 +19,12 @@ struct ReadinessTests {
         board.readiness(host, tableBehind: tableBehind).reasons
     }
 
+    @Test("a clock that differs from the broker's is told by how much, and in which direction")
+    func clockAhead() {
+        #expect(Readiness.Reason.clockAhead(seconds: 7_200).description == "the clock is 7200 s ahead of the broker's")
+        #expect(Readiness.Reason.clockAhead(seconds: -90).description == "the clock is 90 s behind the broker's")
+    }
+
     @Test("before run() a pipeline is not running, and its gauge says 0")
     func notRunning() throws {
         let metrics = Metrics()

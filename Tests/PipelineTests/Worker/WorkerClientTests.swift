@@ -22,7 +22,7 @@ struct WorkerClientTests {
         let settings = ["bootstrap.servers": Self.broker]
         let configuration = try makeConfiguration(settings, folder)
         let admin = try Admin(settings: settings)
-        let context = try WorkerContext(
+        let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         context.gate.pass(.max)
         var worker = try Worker(
@@ -78,7 +78,7 @@ struct WorkerClientTests {
         let cluster = try MockCluster()
         let folder = TemporaryFolder()
         let configuration = try PipelineConfiguration.onMock(cluster, folder)
-        let context = try WorkerContext(
+        let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         var worker = try Worker(
             slot: Slot(instance: configuration.instanceID, number: 0), context: context,
@@ -100,7 +100,7 @@ struct WorkerClientTests {
         let cluster = try MockCluster()
         let folder = TemporaryFolder()
         let configuration = try PipelineConfiguration.onMock(cluster, folder)
-        let context = try WorkerContext(
+        let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         var worker = try Worker(
             slot: Slot(instance: configuration.instanceID, number: 0), context: context,
@@ -153,7 +153,7 @@ struct WorkerClientTests {
         var configuration = try PipelineConfiguration.onMock(cluster, folder)
         configuration.kafka["statistics.interval.ms"] = "0"
         configuration.kafka["heartbeat.interval.ms"] = "100"
-        let context = try WorkerContext(
+        let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         var worker = try Worker(
             slot: Slot(instance: configuration.instanceID, number: 0), context: context,
