@@ -136,6 +136,9 @@ private final class NotifySocket {
     init(_ name: String) throws {
         self.name = name
         socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        // A test that would wait for ever fails.
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = name.hasPrefix("@") ? [0] + name.utf8.dropFirst() : Array(name.utf8)
@@ -149,7 +152,7 @@ private final class NotifySocket {
 
     deinit { close(socket) }
 
-    /// Waits for a datagram.
+    /// Waits for a datagram; nil after 30 s without one.
     func next() -> String? {
         var bytes = [UInt8](repeating: 0, count: 8_192)
         let count = recv(socket, &bytes, bytes.count, 0)
