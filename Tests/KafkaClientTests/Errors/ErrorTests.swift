@@ -70,6 +70,14 @@ struct ErrorTests {
         #expect(kind(after: RD_KAFKA_RESP_ERR__AUTHENTICATION) == .authentication)
     }
 
+    @Test("where nobody listens, the advice is not about the ssl settings, although the address names the protocol")
+    func refusedConnection() {
+        let text = "sasl_ssl://b:9093/bootstrap: Connect to ipv4#10.0.0.1:9093 failed: Connection refused"
+        #expect(KafkaError(RD_KAFKA_RESP_ERR__TRANSPORT, text).message == text)
+        let broken = "sasl_ssl://b:9093/bootstrap: error:0A000126:SSL routines::unexpected eof while reading"
+        #expect(KafkaError(RD_KAFKA_RESP_ERR__TRANSPORT, broken).message.hasSuffix("the ssl settings"))
+    }
+
     @Test("a call that times out says why no broker could be reached")
     func cause() throws {
         var producer = try Producer(settings: ["bootstrap.servers": "127.0.0.1:1"], transactionalID: "id")
