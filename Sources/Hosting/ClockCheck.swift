@@ -45,7 +45,7 @@ package struct ClockCheck {
         host.health.clockIsAhead(ahead / 1_000, of: name)
         if host.patience.isDue("clock of \(name)") {
             logger.warning(
-                "the clock is \(Self.text(ahead / 1_000)) the broker's: not ready; nothing is sent until they agree: set "
+                "the clock is \(Self.text(ahead / 1_000)) the broker's: not ready; what may be over waits until they agree: set "
                     + "this machine's clock, or the broker's")
         }
     }

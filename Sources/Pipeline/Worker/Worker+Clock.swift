@@ -39,13 +39,8 @@ extension Worker {
     /// - Returns: whether timers may be sent.
     mutating func isClockRight() throws -> Bool {
         guard ticks.clockAhead != nil else { return true }
-        try commit()
-        try begin()
-        guard let open = transaction.open else { return false }
-        _ = try writeJournal(of: open)
-        let appended = try output.deliver(deadline: context.configuration.transactionTimeout)
-        try endProbe()
-        if let ahead = ClockAhead(clock: open.clock, appended: appended) {
+        let (clock, appended) = try askForTime()
+        if let ahead = ClockAhead(clock: clock, appended: appended) {
             holdTimers(ahead)
             return false
         }
@@ -53,6 +48,33 @@ extension Worker {
         context.meter.setClockAhead(0, worker: slot.number)
         logger.notice("the clock agrees with the broker's again: timers are sent")
         return true
+    }
+
+    /// A transaction's clock, and when the broker appended its only record, the journal's. It is aborted.
+    private mutating func askForTime() throws -> (clock: WallTime, appended: WallTime?) {
+        try commit()
+        try begin()
+        guard let open = transaction.open else {
+            throw PipelineError.misfit("the broker's time was asked for", while: "idle")
+        }
+        _ = try writeJournal(of: open)
+        let appended = try output.deliver(deadline: context.configuration.transactionTimeout)
+        try endProbe()
+        return (open.clock, appended)
+    }
+
+    /// Whether a source may be read: a request expires by the clock, so that it waits while that may be wrong (ADR 60).
+    func mayRead(_ source: SourceKind) -> Bool {
+        switch source {
+        case .orders: true
+        case .requests: clock.isRight(context.host)
+        }
+    }
+
+    /// Compares the clock with the broker's where requests depend on it.
+    mutating func compareClocks() throws {
+        guard context.sources.contains(.requests), clock.isLookDue(context.host) else { return }
+        clock.compare(try askForTime().appended, context.host, of: slot.label, logger)
     }
 
     /// Nothing has been processed in the transaction, so there is nothing to go back to.

@@ -33,9 +33,10 @@ extension Worker {
     private func nextQueue(patience: Duration) -> Int {
         let count = context.sources.count
         guard count > 1 else { return 0 }
-        consumer.waitForRecords(timeout: patience)
         let last = context.sources.firstIndex(of: intake.source) ?? 0
-        return (1...count).map { (last + $0) % count }.first { consumer.waitingRecords(in: $0) > 0 } ?? last
+        let queues = (1...count).map { (last + $0) % count }.filter { mayRead(context.sources[$0]) }
+        consumer.waitForRecords(in: queues, timeout: patience)
+        return queues.first { consumer.waitingRecords(in: $0) > 0 } ?? queues.last ?? 0
     }
 
     /// Checks a consumer that has been quiet for a long time.
@@ -49,7 +50,7 @@ extension Worker {
             health.refusal = nil
             noteProgress(of: intake.source)
         }
-        for source in context.sources where health.watches[source]?.isCheckDue() == true {
+        for source in context.sources where mayRead(source) && health.watches[source]?.isCheckDue() == true {
             try checkConsumer(of: source)
         }
     }

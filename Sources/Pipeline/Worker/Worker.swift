@@ -26,6 +26,7 @@ struct Worker: ~Copyable, GroupWorker {
     var folds: OrderFolds
     var health = ClientHealth()
     var growth = MemoryGrowth()
+    var clock = ClockCheck()
     /// The state folder has a note of the growth.
     var hasNotedGrowth = false
     /// The consumer fetches one batch at a time.
@@ -86,6 +87,7 @@ struct Worker: ~Copyable, GroupWorker {
 
     /// One round: as many records as there are, up to a batch, through the core into the open transaction.
     private mutating func work() throws {
+        try compareClocks()
         try read()
         try refold()
         if intake.batch.records.isEmpty { ticks.yieldsToEvents = false } else { try process() }

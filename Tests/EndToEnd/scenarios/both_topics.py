@@ -74,6 +74,34 @@ def overtaken(harness):
     daemon.stop()
 
 
+@scenario("while the clock is two hours ahead of the broker's, orders are sent and requests wait; none of them expires early")
+def ahead(harness):
+    # Only a debug build can be given a wrong time.
+    debug_build = harness.require_debug_build()
+    world = make_world(harness, "ahead")
+    clock = world.folder / "clock"
+    clock.write_text("7200")
+    daemon = world.daemon("a", binary=debug_build)
+    daemon.variables = {"CARILLON_FAULT_CLOCK": str(clock)}
+    daemon.start()
+    produce(world, 200, 200)
+    wait_for("it says so", lambda: daemon.has_line("the clock is 7", "ahead of the broker's: not ready"), 60)
+
+    def committed(name):
+        return sum(world.cluster.committed(world.name, world.topics[name]).values())
+
+    wait_for("orders are sent", lambda: committed("events") == 200, 60)
+    expect("requests that were read", committed("requests"), 0)
+    clock.write_text("0")
+    world.wait_until_done(90)
+    daemon.expect_line("the wall clock was set by -7", "it is followed")
+    daemon.stop()
+    report = world.verify()
+    check(report)
+    if not report.counts.get("expected pushes of requests"):
+        raise Failure("no push of a request")
+
+
 CROWD = 150
 AUDIENCES = tuple(f"user/{number}" for number in range(6))
 APP = ("--app-type", "NewBill", "--title", "New bill", "--body", "23.40 €")

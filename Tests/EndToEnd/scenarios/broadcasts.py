@@ -9,7 +9,7 @@ import time
 from generator.broadcasts import GENERAL
 from harness.broadcasting import BroadcastWorld
 from harness.scenario import main, scenario
-from harness.waiting import Failure, now_ms, pause, wait_for
+from harness.waiting import Failure, expect, now_ms, pause, wait_for
 from harness.world import check
 
 SIZES = {"devices": 3_000, "seconds": 15, "kills": 5, "partitions": 8, "processes": 2}
@@ -214,6 +214,31 @@ def frozen(harness):
         victim.signal(signal.SIGCONT)
         load.frozen.append((victim.name, began, now_ms()))
         load.say(f"{victim.name} continues")
+        load.change(50)
+        load.finish(("to who joined",))
+    finally:
+        world.kill_daemons()
+
+
+@scenario("while the clock is two hours ahead of the broker's no broadcast is sent, and none is passed as over", background=True)
+def ahead(harness):
+    # Only a debug build can be given a wrong time.
+    debug_build = harness.require_debug_build()
+    load = Load(harness, "ahead")
+    world = load.world
+    clock = world.folder / "clock"
+    clock.write_text("7200")
+    try:
+        daemon = world.daemon("p1", workers=1, **SHARED)
+        daemon.binary = daemon.arguments[0] = debug_build
+        daemon.variables = {"CARILLON_FAULT_CLOCK": str(clock)}
+        daemon.start()
+        wait_for("it says so", lambda: daemon.has_line("the clock is 7", "ahead of the broker's: not ready"), 60)
+        expect("commits while the clock is wrong", world.commits(), {})
+        clock.write_text("0")
+        world.wait_for_commits()
+        daemon.expect_line("the wall clock was set by -7", "it is followed")
+        world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
         load.change(50)
         load.finish(("to who joined",))
     finally:

@@ -97,7 +97,9 @@ def held(harness):
     expect("what was done after the confirmation", (done["devices"], done["held"]), (1, []))
 
 
-@scenario("evidence of a credential counts for nothing before something is accepted with it, and a burst asks a person", background=True)
+@scenario(
+    "evidence of a credential counts for nothing before something is accepted with it, and a burst asks a person", background=True
+)
 def doubted(harness):
     world = make_reaping_world(harness, "doubted")
     subscribe(world, *(registered(number) for number in range(700)))
