@@ -56,15 +56,19 @@ package enum LogCheck {
     ) throws(KafkaError) -> [TopicPartition: [RecordFingerprint]] {
         var found: [TopicPartition: [RecordFingerprint]] = [:]
         do {
-            try TopicReader.read(
-                from: ranges.mapValues(\.lowerBound), to: ranges.mapValues(\.upperBound), with: &consumer
-            ) { batch in
-                if let failure = failure() { throw failure }
-                for index in 0..<batch.count {
-                    let record = batch[index]
-                    let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                    guard ranges[partition]?.contains(Offset(record.offset)) == true else { continue }
-                    found[partition, default: []].append(RecordFingerprint(record))
+            // Together, one that is written to all the time would keep the others from being read, a batch at a time.
+            for (partition, range) in ranges {
+                try TopicReader.read(
+                    from: [partition: range.lowerBound], to: [partition: range.upperBound], with: &consumer
+                ) { batch in
+                    if let failure = failure() { throw failure }
+                    for index in 0..<batch.count {
+                        let record = batch[index]
+                        guard TopicPartition(topic: record.topic, partition: record.partition) == partition,
+                            range.contains(Offset(record.offset))
+                        else { continue }
+                        found[partition, default: []].append(RecordFingerprint(record))
+                    }
                 }
             }
         } catch {
