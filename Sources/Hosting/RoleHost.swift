@@ -3,6 +3,15 @@ import KafkaClient
 import Synchronization
 import Telemetry
 
+/// How long threads wait while there is nothing to do. What arrives wakes them; a drain, a rebalance and a timer wait for
+/// the end.
+package enum IdleWait {
+    /// Of a thread that a record or an answer wakes.
+    package static let woken = Duration.milliseconds(200)
+    /// Of one that also has to notice what another thread has found.
+    package static let looking = Duration.milliseconds(50)
+}
+
 /// One role of a process while it runs, and what its threads have in common: the words "drain" and "stop", a clock, patience,
 /// and what they report of their health. Any thread.
 package final class RoleHost: Sendable {

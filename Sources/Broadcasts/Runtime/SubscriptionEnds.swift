@@ -4,7 +4,7 @@ import KafkaClient
 import Pipeline
 import Synchronization
 
-/// Where the partitions of the subscriptions end, asked for again and again: whether a worker has read what there was a
+/// Where the partitions of the subscriptions end, asked for again and again while somebody wants to know: whether a worker has read what there was a
 /// moment ago. One thread runs it; any thread asks.
 final class SubscriptionEnds: Sendable {
     private struct Answer {
@@ -18,12 +18,16 @@ final class SubscriptionEnds: Sendable {
     private static let interval = 0.2
 
     private let answers = Mutex<[Answer]>([])
+    /// Whether somebody wants to know since the last answer; the first who does wakes the thread.
+    private let isWanted = Atomic<Bool>(false)
+    private let wanted = DispatchSemaphore(value: 0)
 
     /// Whether everything was read below an end that was asked for at most so long ago.
     func isReached(
         _ partition: Int32, at position: Int64, within age: Duration, now: ContinuousClock.Instant = .now
     ) -> Bool {
-        answers.withLock { answers in
+        if !isWanted.exchange(true, ordering: .relaxed) { wanted.signal() }
+        return answers.withLock { answers in
             answers.contains { now - $0.askedAt <= age && $0.ends[partition].map { $0 <= position } ?? false }
         }
     }
@@ -33,7 +37,7 @@ final class SubscriptionEnds: Sendable {
         answers.withLock { $0 = $0.suffix(Self.kept - 1) + [Answer(askedAt: askedAt, ends: ends)] }
     }
 
-    /// Asks until the host drains or stops. While the broker does not answer, what is known grows old.
+    /// Asks, as often as somebody wants to know, until the host drains or stops. While the broker does not answer, what is known grows old.
     func run(
         on host: RoleHost, _ configuration: PipelineConfiguration, partitions: Int32, logger: Logger
     ) throws {
@@ -42,6 +46,8 @@ final class SubscriptionEnds: Sendable {
         let patience = Patience()
         let consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
         while !host.mustEnd {
+            guard wanted.wait(timeout: .now() + Self.interval) == .success else { continue }
+            isWanted.store(false, ordering: .relaxed)
             let askedAt = ContinuousClock.now
             do {
                 let ends = try consumer.endOffsets(all, timeout: .seconds(2))

@@ -180,7 +180,7 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
 
     /// How long nothing else is to be done.
     private var patienceForRecords: Duration {
-        let idle: Duration = isBusy ? .milliseconds(2) : .milliseconds(20)
+        let idle: Duration = isBusy ? .milliseconds(2) : IdleWait.looking
         guard let opened else { return idle }
         return max(.zero, min(idle, opened.at + context.configuration.commitInterval - .now))
     }

@@ -225,6 +225,12 @@ package struct DeliveryCore {
         partitions[partition]?.phase = .closing(isClean: true)
     }
 
+    /// Whether nothing is held, to be written or to be ended.
+    package var isIdle: Bool {
+        held.isEmpty && outbox.isEmpty && writing == nil && !mustCommit
+            && partitions.values.allSatisfy { $0.phase == .active }
+    }
+
     /// What a person is told of the lane.
     package var status: LaneStatus {
         LaneStatus(

@@ -69,6 +69,7 @@ final class StreamIntake {
     }
 
     var isRead: Bool { next == batch.count }
+    var isIdle: Bool { isRead && waitingCount == 0 }
     var wantsMore: Bool { isRead && waitingCount < Self.mostWaiting }
 
     /// The partition of the first record of the batch.

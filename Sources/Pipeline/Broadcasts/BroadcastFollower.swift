@@ -54,7 +54,9 @@ package final class BroadcastFollower: Sendable {
 /// One reader of `topic.broadcasts`, from its first offset on. One thread.
 private struct BroadcastReading: ~Copyable {
     /// A view is at most one second old where broadcasts are sent from it.
-    private static let interval: Duration = .milliseconds(200)
+    private static let interval: Duration = .milliseconds(400)
+    /// The topic never gets more partitions by itself.
+    private static let countInterval: Duration = .seconds(10)
 
     private let partition: TopicPartition
     private let settings: Settings
@@ -66,6 +68,7 @@ private struct BroadcastReading: ~Copyable {
     private var records = RecordBatch()
     private var fold = BroadcastFold()
     private var asked: ContinuousClock.Instant?
+    private var counted: ContinuousClock.Instant?
     /// The newest answer.
     private var end: Int64?
     private var watch = ConsumerWatch()
@@ -93,7 +96,7 @@ private struct BroadcastReading: ~Copyable {
 
     var view: BroadcastView { fold.view }
 
-    /// Asks for the end where that is due, and takes what has arrived; about 20 ms where there is nothing.
+    /// Asks for the end where that is due, and takes what has arrived; about 200 ms where there is nothing.
     ///
     /// - Returns: false if the log is another one than at first: it has to be read from its beginning.
     mutating func round() throws -> Bool {
@@ -103,7 +106,7 @@ private struct BroadcastReading: ~Copyable {
             guard try ask(now) else { return startsAgain("it ends before what was read of it") }
         }
         records.removeAll()
-        consumer.fill(&records, limit: 5_000, maxBytes: 8 << 20, timeout: .milliseconds(20))
+        consumer.fill(&records, limit: 5_000, maxBytes: 8 << 20, timeout: IdleWait.woken)
         metrics.countUnreadable(records.unreadable)
         var errors = records.errors
         while let event = consumer.nextEvent(timeout: .zero) {
@@ -143,11 +146,14 @@ private struct BroadcastReading: ~Copyable {
     private mutating func ask(_ now: ContinuousClock.Instant) throws -> Bool {
         let found: Int64
         do {
-            let count = try consumer.partitionCount(of: partition.topic, timeout: .seconds(2))
-            guard count == 1 else {
-                throw PipelineError.decisionNeeded(
-                    "\(partition.topic) has \(count) partitions and must have one: broadcasts are sent in their order; "
-                        + "create it again with one")
+            if counted.map({ now - $0 >= Self.countInterval }) ?? true {
+                let count = try consumer.partitionCount(of: partition.topic, timeout: .seconds(2))
+                guard count == 1 else {
+                    throw PipelineError.decisionNeeded(
+                        "\(partition.topic) has \(count) partitions and must have one: broadcasts are sent in their "
+                            + "order; create it again with one")
+                }
+                counted = now
             }
             found = try consumer.endOffsets([partition], timeout: .seconds(2))[partition]?.value ?? 0
         } catch let error as KafkaError {

@@ -80,7 +80,7 @@ struct TableFollower: ~Copyable {
         while !context.mustEnd { try round() }
     }
 
-    /// One round of the loop; takes about 20 ms where there is nothing to do.
+    /// One round of the loop; takes about 50 ms where there is nothing to do.
     mutating func round() throws {
         if freshness.isTooOld() { mustRebuild(topic.isTooOld(freshness.age())) }
         if rebuildReason != nil { return try rebuild() }
@@ -160,7 +160,9 @@ struct TableFollower: ~Copyable {
     private mutating func fill() {
         noteGrowth()
         growth.waits(at: ProcessMemory.anonymous())
-        consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: .milliseconds(20))
+        let isBusy = isFilling || waiting.isDirty || context.gate.isAwaited
+        let idle = isBusy ? .milliseconds(20) : IdleWait.looking
+        consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: idle)
         growth.ended(at: ProcessMemory.anonymous(), received: records.byteCount)
     }
 

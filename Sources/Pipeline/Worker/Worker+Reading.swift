@@ -12,7 +12,7 @@ extension Worker {
         let patience =
             ticks.isUnderWay
             ? .zero
-            : transaction.open.map { $0.remaining(of: context.configuration.commitInterval) } ?? .milliseconds(50)
+            : transaction.open.map { $0.remaining(of: context.configuration.commitInterval) } ?? IdleWait.woken
         noteGrowth()
         growth.waits(at: ProcessMemory.anonymous())
         let queue = nextQueue(patience: patience)

@@ -28,6 +28,21 @@ struct DeliveryCoreTests {
         #expect(lane.core.takeTransaction(now: 8) == nil)
     }
 
+    @Test("a lane is idle unless something is held, is to be written, or is being written")
+    func idle() {
+        var lane = Lane()
+        #expect(lane.core.isIdle)
+        lane.dispatch()
+        #expect(!lane.core.isIdle)
+        lane.exchange(.accepted(providerID: nil), status: 200, now: 1)
+        #expect(!lane.core.isIdle, "its outcome is not written")
+        _ = lane.core.takeTransaction(now: 2)
+        #expect(!lane.core.isIdle, "the transaction is open")
+        lane.core.committed()
+        #expect(lane.core.isIdle)
+        #expect(!Lane(isActive: false).core.isIdle, "its partition has not begun")
+    }
+
     @Test("past its expiry nothing is sent: expired, or given up after an attempt; without a credential it is refused")
     func notSent() {
         var lane = Lane()
