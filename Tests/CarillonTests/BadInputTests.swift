@@ -75,6 +75,9 @@ struct BadInputTests {
             words: "explain -b \(nowhere) --order 1 --from 2026-11-31", code: 64,
             says: ["--from 2026-11-31 is not allowed"]),
         Trial(
+            words: "offsets set -b \(nowhere) --to 7 --roles deliver", code: 64,
+            says: ["--roles deliver: of these only --to earliest, --to latest and --to a time can be set"]),
+        Trial(
             words: "offsets set -b \(nowhere) --to 2026-13-01", code: 64, says: ["--to 2026-13-01 is not allowed"]),
     ]
 

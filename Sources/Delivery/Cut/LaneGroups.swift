@@ -4,8 +4,8 @@ import Pipeline
 
 /// The lanes' groups and the cut between them, on the broker.
 package struct LaneGroups {
-    private let configuration: PipelineConfiguration
-    private let logger: Logger
+    let configuration: PipelineConfiguration
+    let logger: Logger
 
     package init(_ configuration: PipelineConfiguration, logger: Logger) {
         self.configuration = configuration

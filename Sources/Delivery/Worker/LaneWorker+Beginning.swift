@@ -8,7 +8,7 @@ extension LaneWorker {
     func begin(_ starts: [Int32: LaneStart.First]) throws -> [TopicPartition: Offset] {
         guard !starts.isEmpty else { return [:] }
         let told = starts.filter { $0.value == .asTold }.map(\.key).sorted()
-        if !told.isEmpty { try requireNoOthers() }
+        if !told.isEmpty { try LaneGroups(context.configuration, logger: logger).requireNoOthers(than: name) }
         var begun = try told.isEmpty ? [:] : toldOffsets(of: told)
         for (partition, start) in starts {
             guard case .at(let edge) = start else { continue }
@@ -41,23 +41,12 @@ extension LaneWorker {
         return begun
     }
 
-    /// Lanes with other names may have sent from here with another map: beginning anywhere but at a cut would send some
-    /// records twice and others never.
-    private func requireNoOthers() throws {
-        let groups = try LaneGroups(context.configuration, logger: logger).groups()
-        let others = LaneCutPlan.others(groups, than: context.lanesHash)
-        guard others.isEmpty else {
-            throw PipelineError.decisionNeeded(
-                "lane \(name) has never committed, and these have, with other values of delivery.lanes or delivery.retry: "
-                    + "\(others.joined(separator: ", ")); `carillon deliver lanes --cut`, with the new settings, records "
-                    + "where they end")
-        }
-    }
-
-    private func toldOffsets(of partitions: [Int32]) throws -> [TopicPartition: Offset] {
+    func toldOffsets(of partitions: [Int32]) throws -> [TopicPartition: Offset] {
         let topics = partitions.map { TopicPartition(topic: context.topics[0], partition: $0) }
         switch context.start {
         case nil:
+            // What has been written since then no other sender can have sent.
+            if wasEmpty { return try consumer.startOffsets(topics, timeout: .seconds(10)) }
             throw PipelineError.decisionNeeded(
                 "lane \(name) has no committed offsets in \(partitions.count) partitions: its first start needs --from "
                     + "earliest, latest or a time, or --from-group with the group of the sender that it replaces")
@@ -68,11 +57,7 @@ extension LaneWorker {
                 throw PipelineError.decisionNeeded("--from-group: the group \(group) has no offset of \(missing)")
             }
             return found.mapValues(\.offset)
-        case .position(.earliest): return try consumer.startOffsets(topics, timeout: .seconds(10))
-        case .position(.latest): return try consumer.endOffsets(topics, timeout: .seconds(10))
-        case .position(.time(let time)):
-            return try consumer.offsets(
-                at: time, of: topics, timeout: .seconds(10))
+        case .position(let position): return try consumer.offsets(at: position, of: topics, timeout: .seconds(10))
         }
     }
 }

@@ -134,13 +134,17 @@ extension LaneWorker {
         if case .ending = phase {} else { phase = .unassigned }
     }
 
-    static func waitForTopics(_ context: DeliveryContext, _ patience: Patience, _ logger: Logger) throws {
+    /// - Returns: whether the dispatch topic is empty.
+    static func waitForTopics(_ context: DeliveryContext, _ patience: Patience, _ logger: Logger) throws -> Bool {
         var consumer = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
-        try context.host.untilItWorks(logger, patience) { () throws(KafkaError) in
+        return try context.host.untilItWorks(logger, patience) { () throws(KafkaError) in
             let counts = try consumer.partitionCounts(of: context.topics + [context.configuration.topics.deliveries])
             for (topic, count) in counts.sorted(by: { $0.key < $1.key }) where count != counts[context.topics[0]] {
                 throw .wrongPartitions(topic, count, context.topics[0], counts[context.topics[0]] ?? 0)
             }
+            let dispatch = try consumer.partitions(of: context.topics[0], timeout: .seconds(3))
+            return try consumer.startOffsets(dispatch, timeout: .seconds(3))
+                == consumer.endOffsets(dispatch, timeout: .seconds(3))
         }
     }
 }

@@ -28,6 +28,8 @@ struct LaneWorker: ~Copyable, GroupWorker {
     let context: DeliveryContext
     let logger: Logger
     let signal: QueueSignal
+    /// Whether the dispatch topic was empty when the lane started.
+    let wasEmpty: Bool
     /// Its own, since it has a group and topics of its own: another lane's work says nothing of what this one may do.
     let patience: Patience
     var consumer: Consumer
@@ -58,11 +60,12 @@ struct LaneWorker: ~Copyable, GroupWorker {
         let senders = try LaneSenders(name, context, signal: signal, logger: logger)
         let core = DeliveryCore(Self.settings(of: name, context))
         let patience = Patience()
-        try Self.waitForTopics(context, patience, logger)
+        let wasEmpty = try Self.waitForTopics(context, patience, logger)
         let output = try context.host.untilItWorks(logger, patience) { () throws(KafkaError) in
             try LaneOutput(context, lane: name, logger: logger.clientSink)
         }
         let consumer = try Self.makeConsumer(of: name, context, signal, logger)
+        self.wasEmpty = wasEmpty
         self.consumer = consumer
         self.patience = patience
         self.name = name
@@ -125,8 +128,15 @@ struct LaneWorker: ~Copyable, GroupWorker {
         try releaseIfDone()
         report()
         if try hasEnded() { return true }
-        consumer.waitForRecords(in: isClockRight ? wantedQueues : [], timeout: .milliseconds(20))
+        let idle = isIdle && isClockRight ? IdleWait.woken : .milliseconds(20)
+        consumer.waitForRecords(in: isClockRight ? wantedQueues : [], timeout: idle)
         return false
+    }
+
+    /// Whether nothing waits for its time: what gives the lane something to do wakes it.
+    private var isIdle: Bool {
+        guard case .reading = phase else { return false }
+        return core.isIdle && intake.streams.allSatisfy(\.isIdle)
     }
 
     /// Whether the clock may say what is over, and sign tokens.

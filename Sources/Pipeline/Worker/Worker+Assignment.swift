@@ -226,12 +226,7 @@ extension Worker {
         let topics = context.configuration.topics
         let missing = missing.map(topics.topicPartition)
         let count = try partitionCount(of: source)
-        let offsets =
-            switch start {
-            case .earliest: try consumer.startOffsets(missing, timeout: .seconds(5))
-            case .latest: try consumer.endOffsets(missing, timeout: .seconds(5))
-            case .time(let time): try consumer.offsets(at: time, of: missing, timeout: .seconds(5))
-            }
+        let offsets = try consumer.offsets(at: start, of: missing, timeout: .seconds(5))
         let metadata = StartRules.metadata(of: source, partitionCount: count, now: context.clock.now()).text
         let new = offsets.mapValues { CommittedOffset(offset: $0, metadata: metadata) }
         try consumer.commit(new, timeout: .seconds(5))

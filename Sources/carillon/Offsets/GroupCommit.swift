@@ -5,9 +5,11 @@ import Pipeline
 /// Commits offsets for a group from outside. The broker accepts that only if the group has no members.
 struct GroupCommit {
     private let configuration: PipelineConfiguration
+    private let group: String
 
-    init(_ configuration: PipelineConfiguration) {
+    init(_ configuration: PipelineConfiguration, group: String) {
         self.configuration = configuration
+        self.group = group
     }
 
     /// Static members stay in the group until their session expires, and the broker answers UNKNOWN_MEMBER_ID until
@@ -40,11 +42,11 @@ struct GroupCommit {
     }
 
     private func failure() -> CommandFailure {
-        let members = (try? Admin(settings: configuration.kafka).describe(group: configuration.groupID).members) ?? []
+        let members = (try? Admin(settings: configuration.kafka).describe(group: group).members) ?? []
         let names = members.map { "\($0.instanceID ?? $0.memberID) on \($0.host)" }.sorted()
         let who = names.isEmpty ? "" : ": " + names.joined(separator: ", ")
         return CommandFailure(
             .inUse,
-            "group \(configuration.groupID) has live members\(who); stop every 'carillon run' of it, then try again")
+            "group \(group) has live members\(who); stop every process of it, then try again")
     }
 }

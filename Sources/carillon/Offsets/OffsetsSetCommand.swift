@@ -6,13 +6,15 @@ import Pipeline
 struct OffsetsSetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Set the offsets from which the group reads the events.",
+        abstract: "Set the offsets from which the group reads the events; where other roles have none, theirs too.",
         discussion:
-            "The group must have no live member: stop every 'carillon run' of it first. Static members that have "
+            "With --to a place in time, the groups of broadcasts and of the lanes get offsets there too, where their "
+            + "settings are there and they have never committed anything; what they have committed stays. The group must have no live member: stop every 'carillon run' of it first. Static members that have "
             + "stopped are waited for until their session has expired. Timer watermarks stay as they are, unless "
             + "--watermark is given: timers that are due at or before it are not sent, later ones are.",
         examples: [
-            ("carillon offsets set --to latest", "Skip what is in the log."),
+            ("carillon offsets set --to latest", "Before the first start, or to skip what is in the log."),
+            ("carillon offsets set --to latest --roles deliver", "The first offsets of the sender alone."),
             ("carillon offsets set --to 2026-11-21T10:00:00Z --resend", "Send again what came since then."),
             ("carillon offsets set --partition 3 --to 1200 --dry-run", "What one partition's move would mean."),
             ("carillon offsets set --accept-partitions", "Continue after partitions were added to the topic."),
@@ -24,6 +26,10 @@ struct OffsetsSetCommand: ParsableCommand {
 
     @Option(help: "The new place.", valueName: "earliest|latest|time|offset") var to: String?
     @Option(help: "Only this partition.", valueName: "n") var partition: [Int] = []
+    @Option(
+        help: "Only of these roles; all that have their settings by default.", valueName: "role,…|all",
+        completion: .list(RoleChoice.words))
+    var roles = RoleChoice.all
     @Flag(help: "Allow to move back: events are sent again.") var resend: Bool
     @Flag(
         help: "The topic's partition count was changed on purpose: begin new partitions at their start, keep no timers."
@@ -53,12 +59,23 @@ struct OffsetsSetCommand: ParsableCommand {
                 "--to \(to) is not allowed; it must be an offset, earliest, latest, \(GivenTime.allowed)"
             )
         }
+        if startPosition(now: .epoch) == nil, !roles.includes(.pipeline) {
+            problems.append(
+                "--roles \(roles.argumentText): of these only --to earliest, --to latest and --to a time can be set")
+        }
         return problems + partition.filter { $0 < 0 }.map { "--partition \($0) is not allowed; it must be 0 or more" }
     }
 
     func run() async throws {
         let configuration = try options.checked()
         let now = WallClock.now
+        let roles = try roles.roles(configuration)
+        let first = try FirstOffsets(of: roles, configuration, at: startPosition(now: now), now: now)
+        guard roles.contains(.pipeline) else {
+            Terminal.write(first.text)
+            guard !dryRun, !first.isEmpty else { return Terminal.write("Nothing was committed.\n") }
+            return try first.commit(configuration)
+        }
         let patience = configuration.transactionTimeout + .seconds(10)
         var consumer = try Consumer(
             assigning: configuration.kafka, group: configuration.groupID,
@@ -72,11 +89,19 @@ struct OffsetsSetCommand: ParsableCommand {
             mayResend: resend || dryRun, mayRepeatTimers: repeatTimers || dryRun, now: now)
         let horizon = configuration.orders.horizon
         let firsts = try consumer.offsets(at: move.rememberedFrom(horizon: horizon), timeout: patience)
-        Terminal.write(move.text + move.ageText(horizon: horizon, firsts: firsts))
+        Terminal.write(first.text + move.text + move.ageText(horizon: horizon, firsts: firsts))
         guard move.problems.isEmpty else { throw CommandFailure(.configuration, lines: move.problems) }
-        guard !dryRun, !move.steps.isEmpty else { return Terminal.write("Nothing was committed.\n") }
-        try GroupCommit(configuration).commit(move.commits, with: consumer)
+        guard !dryRun, !move.steps.isEmpty || !first.isEmpty else { return Terminal.write("Nothing was committed.\n") }
+        try first.commit(configuration)
+        guard !move.steps.isEmpty else { return }
+        try GroupCommit(configuration, group: configuration.groupID).commit(move.commits, with: consumer)
         Terminal.write("Committed for group \(configuration.groupID).\n")
+    }
+
+    /// Where other groups begin; nil where only that of the events is meant.
+    private func startPosition(now: WallTime) -> PipelineConfiguration.StartPosition? {
+        guard partition.isEmpty, let to else { return nil }
+        return .init(to, now: now)
     }
 
     private func targets(

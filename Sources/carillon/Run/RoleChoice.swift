@@ -10,6 +10,8 @@ struct RoleChoice: ExpressibleByArgument {
 
     static let expected =
         "all, or of \(RoleName.allCases.map(\.rawValue).joined(separator: ", ")) some with commas between"
+    static let words = RoleName.allCases.map(\.rawValue) + ["all"]
+    static let all = RoleChoice(names: nil)
     static let pipeline = RoleChoice(names: [.pipeline])
 
     var argumentText: String { names.map { $0.map(\.rawValue).joined(separator: ",") } ?? "all" }
@@ -28,6 +30,8 @@ struct RoleChoice: ExpressibleByArgument {
         guard found.count == words.count, Set(found).count == found.count else { return nil }
         names = found
     }
+
+    func includes(_ role: RoleName) -> Bool { names?.contains(role) ?? true }
 
     /// The roles, in the order in which an event passes them.
     ///

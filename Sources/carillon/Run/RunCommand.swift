@@ -26,7 +26,7 @@ struct RunCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var folder: StateFolderOption
     @Option(
         help: "What this process does; all is every role whose settings are there.", valueName: "role,…|all",
-        completion: .list(RoleName.allCases.map(\.rawValue) + ["all"]))
+        completion: .list(RoleChoice.words))
     var roles = RoleChoice.pipeline
     @Option(
         help: "Where partitions without a committed offset start: earliest, latest, a time, a date or -1h.",

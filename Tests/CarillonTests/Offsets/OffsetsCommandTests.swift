@@ -1,3 +1,5 @@
+import Broadcasts
+import Deliveries
 import Foundation
 import Testing
 
@@ -98,6 +100,47 @@ struct OffsetsCommandTests {
         let waited = try trial.carillon("offsets", "set", "--to", "latest")
         #expect(waited.status == 0, "\(waited.errors)")
         #expect(try trial.committed()[0]?.offset == Offset(5))
+    }
+
+    @Test("first offsets are set for broadcasts and each lane with its retry topics; what is committed stays")
+    func firstOffsets() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/\(trial.unique)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let credentials = #"[{"name":"shop","provider":"fcm","service_account":"shop.json"}]"#
+        try credentials.write(toFile: folder + "/credentials.json", atomically: true, encoding: .utf8)
+        let settings = [
+            "--set", "topic.broadcasts=\(trial.unique).broadcasts", "--set",
+            "delivery.credentials=@\(folder)/credentials.json", "--set", "delivery.retry=1m",
+        ]
+        #expect(try trial.carillon(words: ["topics", "create", "--partitions", "2"] + settings).status == 0)
+        let broadcasts = "\(trial.unique)-broadcasts"
+        let dispatch = "\(trial.unique).dispatch"
+
+        let set = ["offsets", "set", "--to", "latest"]
+        let some = try trial.carillon(words: set + ["--roles", "broadcasts"] + settings)
+        #expect(some.status == 0, "\(some.errors)")
+        #expect(some.output.hasSuffix("Committed for group \(broadcasts).\n"))
+        #expect(try trial.committed().isEmpty)
+        let first = try trial.offsets(of: broadcasts)
+        #expect(first.count == 2)
+        let offset = first.values.first.flatMap { BroadcastOffset(offset: $0.offset.value, metadata: $0.metadata) }
+        #expect(offset?.partitions == 2 && offset?.broadcast == 0)
+
+        let planned = try trial.carillon(words: set + ["--dry-run"] + settings)
+        #expect(planned.output.contains("\(trial.unique)-delivery-apns"), "\(planned.output) \(planned.errors)")
+        #expect(!planned.output.contains(broadcasts))
+        #expect(try trial.offsets(of: "\(trial.unique)-delivery-fcm").isEmpty)
+        let all = try trial.carillon(words: set + settings)
+        #expect(all.status == 0, "\(all.errors)")
+        #expect(try trial.committed().count == 2)
+        #expect(try trial.offsets(of: broadcasts) == first)
+        for lane in ["fcm", "apns"] {
+            let offsets = try trial.offsets(of: "\(trial.unique)-delivery-\(lane)")
+            #expect(Set(offsets.keys.map(\.topic)) == [dispatch, dispatch + ".retry.1m"])
+            #expect(offsets.count == 4)
+            #expect(offsets.values.allSatisfy { LaneOffset(offset: 0, metadata: $0.metadata)?.isClean == true })
+        }
     }
 
     @Test("offsets of a topic that got more partitions are set only with --accept-partitions")

@@ -36,8 +36,10 @@ struct BrokerTrial {
     }
 
     func committed() throws -> [Int32: CommittedOffset] {
-        let admin = try Admin(settings: ["bootstrap.servers": Self.address])
-        let found = try admin.listCommitted(group: unique)
-        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value) })
+        Dictionary(uniqueKeysWithValues: try offsets(of: unique).map { ($0.key.partition, $0.value) })
+    }
+
+    func offsets(of group: String) throws -> [TopicPartition: CommittedOffset] {
+        try Admin(settings: ["bootstrap.servers": Self.address]).listCommitted(group: group)
     }
 }

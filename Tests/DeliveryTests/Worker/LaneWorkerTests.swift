@@ -55,6 +55,21 @@ struct LaneWorkerTests {
         KafkaError(kind: .other, recovery: .recreateClient, isFatal: true, of: client, name: "_FATAL", message: "m")
     }
 
+    @Test("a lane begins by itself where nothing was dispatched when it started; otherwise a person says where")
+    func begins() throws {
+        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
+        let new = try lane()
+        let topic = try producer.topic(configuration.topics.dispatch)
+        try producer.produce(ProducerRecord(key: nil, value: [1], partition: 0), to: topic)
+        try producer.flush(timeout: .seconds(10))
+        #expect(try new.toldOffsets(of: [0]).map(\.value) == [Offset(0)])
+        new.close()
+        let old = try LaneWorker("fcm", try context(), logger: logger)
+        let error = #expect(throws: PipelineError.self) { try old.toldOffsets(of: [0]) }
+        #expect(error?.description.contains("its first start needs --from") == true)
+        old.close()
+    }
+
     @Test("a producer that has failed is replaced, and what is in flight stays, since the lane stays in its group")
     func producerFails() throws {
         var lane = try lane()

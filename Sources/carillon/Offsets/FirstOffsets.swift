@@ -1,0 +1,64 @@
+import Broadcasts
+import Delivery
+import KafkaClient
+import Pipeline
+
+/// The offsets of the groups of broadcasts and of the lanes where they have never committed; what is committed there stays.
+struct FirstOffsets {
+    /// By group.
+    private let commits: [String: [TopicPartition: CommittedOffset]]
+
+    var isEmpty: Bool { commits.isEmpty }
+
+    init(commits: [String: [TopicPartition: CommittedOffset]]) {
+        self.commits = commits
+    }
+
+    init(
+        of roles: [RoleName], _ configuration: PipelineConfiguration, at position: PipelineConfiguration.StartPosition?,
+        now: WallTime
+    ) throws {
+        guard let position else {
+            self.init(commits: [:])
+            return
+        }
+        let logger = configuration.makeLogger()
+        var commits: [String: [TopicPartition: CommittedOffset]] = [:]
+        for role in roles {
+            switch role {
+            case .pipeline: continue
+            case .broadcasts:
+                commits.merge(
+                    try BroadcastService.firstOffsets(of: configuration, at: position, now: now, logger: logger)
+                ) { $1 }
+            case .deliver:
+                commits.merge(try LaneGroups(configuration, logger: logger).firstOffsets(at: position)) { $1 }
+            }
+        }
+        self.init(commits: commits)
+    }
+
+    /// The plan for a person; empty where nothing begins.
+    var text: String {
+        guard !isEmpty else { return "" }
+        var table = TextTable(["GROUP", "TOPIC", "PARTITIONS", "BEGIN AT"])
+        for (group, offsets) in commits.sorted(by: { $0.key < $1.key }) {
+            for (topic, partitions) in Dictionary(grouping: offsets, by: \.key.topic).sorted(by: { $0.key < $1.key }) {
+                let places = partitions.map(\.value.offset)
+                let (first, last) = (places.min() ?? Offset(0), places.max() ?? Offset(0))
+                table.append([group, topic, "\(places.count)", first == last ? "\(first)" : "\(first) to \(last)"])
+            }
+        }
+        return "First offsets, of groups that have never committed there:\n\(table.text)\n"
+    }
+
+    /// Commits them group by group; a group that has a member is waited for, and refused while it is alive.
+    func commit(_ configuration: PipelineConfiguration) throws {
+        for (group, offsets) in commits.sorted(by: { $0.key < $1.key }) {
+            let consumer = try Consumer(
+                assigning: configuration.kafka, group: group, logger: configuration.clientSink)
+            try GroupCommit(configuration, group: group).commit(offsets, with: consumer)
+            Terminal.write("Committed for group \(group).\n")
+        }
+    }
+}
