@@ -3,6 +3,7 @@ written once, and has one outcome at its provider, whatever is killed; and a rol
 
 import collections
 import itertools
+import re
 import signal
 import sys
 import threading
@@ -10,6 +11,7 @@ import threading
 from harness.broadcasting import GENERAL
 from harness.brokers import free_port
 from harness.daemon import EXIT_CONFIGURATION, Daemon, wait_for_daemons
+from harness.project import ROOT
 from harness.prometheus import fetch
 from harness.scenario import main, scenario
 from harness.waiting import Failure, now_ms
@@ -17,6 +19,18 @@ from model.pushes import read_requests
 from scenarios.together import SHARED, Together
 
 SIZES = {"seconds": 10, "rate": 60, "devices": 600, "kills": 8, "brokers": 0, "partitions": 4}
+ALERTS = ROOT / "docs/operations/alerts.yml"
+# What alerts ask for and is there only once something has gone wrong, or with timers.
+LATER = {
+    "carillon_broadcast_skipped_total",
+    "carillon_delivery_lane_stopped",
+    "carillon_delivery_retries_total",
+    "carillon_delivery_unreadable_records_total",
+    "carillon_held_partitions",
+    "carillon_table_unreadable",
+    "carillon_unreadable_batches_total",
+    "carillon_watermark_ahead_seconds",
+}
 # How long a role that has never worked waits for what only a person can mend.
 GRACE = 30
 
@@ -77,6 +91,21 @@ class Roles(Together):
             each.stop(45)
             self.channels.daemons.remove(each)
 
+    def check_series(self, process):
+        """A process with all roles that has sent has every series that alerts ask for, and a lag of each role."""
+        wanted = set(re.findall(r"\b(?:carillon|process)_[a-z_]+\b", ALERTS.read_text())) - LATER
+        wanted |= {f'carillon_consumer_lag_records{{role="{role}"' for role in ("pipeline", "broadcasts")}
+
+        def missing():
+            metrics = process.page("/metrics")
+            return sorted(each for each in wanted if each not in metrics)
+
+        try:
+            # Lags come with the clients' statistics, each 5 s.
+            wait_for_daemons("alerts have their series", lambda: not missing(), [process], 10)
+        except Failure as failure:
+            raise Failure(f"{failure}; missing: {missing()}") from None
+
     def outcomes(self):
         return sum(map(len, self._ended().values()))
 
@@ -93,6 +122,8 @@ class Roles(Together):
             processes = [self.process("a", each) for each in roles]
             self.until_ready(*processes)
             self.until_more()
+            if roles == ["all"]:
+                self.check_series(processes[0])
             self.stop(*processes)
             self.say(f"{len(roles)} processes were at work, and have drained")
         load.halt()
