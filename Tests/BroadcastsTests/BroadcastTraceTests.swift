@@ -103,6 +103,18 @@ import Testing
         #expect(trace([], [whole]).fates(committed: nil) == [.notSubscribed])
     }
 
+    @Test("who joined later and had left again, as far as that was known, gets nothing")
+    func joinedAndLeft() {
+        let versions = [live(105), gone(112)]
+        let later = entry(100..<110, clock: 3_000, hasPass: false, late: 1)
+        #expect(trace(versions, [whole, later]).fates(committed: nil) == [.sentLate(clock: 3_000)])
+        for (ahead, to) in [(113, 110), (nil, 113)] as [(Int64?, Int64)] {
+            var known = entry(100..<to, clock: 3_000, hasPass: false, late: 1)
+            known.ranges[1].ahead = ahead
+            #expect(trace(versions, [whole, known]).fates(committed: nil) == [.left(clock: 3_000)])
+        }
+    }
+
     @Test("who was seen too long before the publication gets nothing, by the pass or later")
     func stale() {
         #expect(trace([live(50, seen: 499)], [whole]).fates(committed: nil) == [.stale(lastSeen: 499)])

@@ -50,10 +50,11 @@ WRONG = {
     "notifications.broadcasts.headers": [{"ce_specversion": "1.0"}, {"ce_id": ""}],
     "notifications.broadcasts.journal.key": ["shop"],
     "notifications.broadcasts.journal.value": [
-        {"v": 3},
+        {"v": 4},
         {"group": ""},
         {"cluster": 7},
         {"ranges": [{"topic": "a", "partition": 0, "from": -1, "to": 2}]},
+        {"ranges": [{"topic": "a", "partition": 0, "from": 1, "to": 2, "ahead": None}]},
         {"broadcasts": -1},
         {"clock": 1.5},
         {
@@ -192,6 +193,7 @@ MAY_BE_LEFT_OUT = {
     ],
     "notifications.broadcasts.headers": ["ce_specversion", "ce_time", "content-type", "id"],
     "notifications.broadcasts.journal.value": [
+        "ranges/*/ahead",
         *(f"passes/*/{name}" for name in ("id", "message_id", "k_before", "k_after", "devices", "end")),
         "skipped/*/id",
     ],

@@ -2,8 +2,32 @@ import Events
 import Subscriptions
 
 extension BroadcastCore {
+    /// Looks at a record that is to be taken later: a device that leaves by it gets nothing for having joined before.
+    package mutating func look(ahead record: SubscriptionRecord) {
+        guard let partition = partitions[record.partition], record.offset >= partition.ahead,
+            partition.hasRoomForLeavers
+        else { return }
+        partition.ahead = record.offset + 1
+        if let key = partition.table.leaver(record) { partition.leaves(key, at: record.offset) }
+    }
+
+    /// Everything of the partition below this offset was looked at, as far as there was room.
+    package mutating func looked(ahead offset: Int64, of number: Int32) {
+        guard let partition = partitions[number], partition.hasRoomForLeavers else { return }
+        partition.ahead = max(partition.ahead, offset)
+    }
+
+    /// The next offset to look at; nil while as many leavers are known as may be.
+    package func ahead(_ number: Int32) -> Int64? {
+        guard let partition = partitions[number], partition.hasRoomForLeavers else { return nil }
+        return partition.ahead
+    }
+
+    /// Whether a joiner of any channel may get something.
+    package func hasValid(clock: WallTime) -> Bool { catalogue.oldestValid(clock: clock) < catalogue.reached }
+
     /// Takes a record of the subscriptions. A device that joins gets, in the same transaction, the newest valid broadcasts
-    /// that it has missed.
+    /// that it has missed, unless it is known to leave again.
     ///
     /// - Parameters:
     ///   - timestamp: the record's own.
@@ -11,16 +35,19 @@ extension BroadcastCore {
     package mutating func take(_ record: SubscriptionRecord, timestamp: WallTime?, clock: WallTime) throws {
         guard let partition = partitions[record.partition], record.offset >= partition.next.offset else { return }
         partition.next.offset = record.offset + 1
+        partition.ahead = max(partition.ahead, partition.next.offset)
         open.taken += 1
         switch try partition.table.apply(record, timestamp: timestamp) {
-        case .none, .refreshed, .left: return
+        case .none, .refreshed: return
         case .malformed: open.malformed += 1
+        case .left(let key): partition.leaves(key, at: record.offset)
         case .joined(let key, let value):
+            guard !partition.hasLeft(key, since: record.offset) else { return }
             let missed = catalogue.late(
                 key.audience, below: partition.lateBelow, clock: clock, limit: settings.mostLate)
             for broadcast in missed {
                 late[broadcast.offset, default: []].append(
-                    Joiner(partition: record.partition, key: key, value: value))
+                    Joiner(partition: record.partition, offset: record.offset, key: key, value: value))
             }
             open.planned += missed.count
         }
@@ -30,6 +57,7 @@ extension BroadcastCore {
     package mutating func reached(_ offset: Int64, of number: Int32) {
         guard let partition = partitions[number] else { return }
         partition.next.offset = max(partition.next.offset, offset)
+        partition.ahead = max(partition.ahead, offset)
     }
 
     /// Whether the transaction may take another record: it has room for another joiner, and knows what joiners have
@@ -70,12 +98,13 @@ extension BroadcastCore {
         }
     }
 
-    /// - Returns: false if the device was last seen too long ago.
+    /// - Returns: false if the device has left since, or was last seen too long ago.
     private mutating func send(
         _ content: BroadcastNotification, to joiner: Joiner, _ audience: UnsafeRawBufferPointer,
         into sink: inout some BroadcastSink & ~Copyable
     ) throws -> Bool {
-        try joiner.key.withBytes { key in
+        guard partitions[joiner.partition]?.hasLeft(joiner.key, since: joiner.offset) == false else { return false }
+        return try joiner.key.withBytes { key in
             try joiner.value.withUnsafeBytes { value in
                 guard let device = ChannelEntry.device(key, value),
                     !device.isStale(at: content.publishedAt, maxAge: settings.maxAge)

@@ -21,6 +21,8 @@ package struct BroadcastCore: ~Copyable {
 
     struct Joiner {
         var partition: Int32
+        /// Of the record by which it joined.
+        var offset: Int64
         var key: ChannelKey
         var value: [UInt8]
     }
@@ -112,7 +114,8 @@ package struct BroadcastCore: ~Copyable {
             entry.ranges.append(
                 .init(
                     topic: settings.subscriptionsTopic, partition: number, from: partition.committed.offset,
-                    to: partition.next.offset))
+                    to: partition.next.offset,
+                    ahead: partition.ahead > partition.next.offset ? partition.ahead : nil))
         }
         guard !offsets.isEmpty else { return nil }
         entry.ranges.sort { $0.partition < $1.partition }

@@ -6,6 +6,13 @@ final class BroadcastPartition {
     private(set) var committed: BroadcastOffset
     /// What the open transaction will commit.
     var next: BroadcastOffset
+    /// So many leavers are known at most.
+    static let mostLeavers = 10_000
+    /// Everything below this offset that says that somebody leaves is known: what was taken, and what was only looked at.
+    var ahead: Int64
+    /// By device, the latest record by which it leaves, of those that the group has not committed.
+    private(set) var leavers: [ChannelKey: Int64] = [:]
+
     /// While its table is brought up to the committed offset: everything below was folded.
     var folded: Int64?
 
@@ -14,7 +21,17 @@ final class BroadcastPartition {
         self.table = table
         self.committed = committed
         next = committed
+        ahead = committed.offset
     }
+
+    var hasRoomForLeavers: Bool { leavers.count < Self.mostLeavers }
+
+    func leaves(_ key: ChannelKey, at offset: Int64) {
+        leavers[key] = max(leavers[key] ?? offset, offset)
+    }
+
+    /// Whether a device that joined at an offset is known to have left since.
+    func hasLeft(_ key: ChannelKey, since offset: Int64) -> Bool { leavers[key].map { $0 > offset } ?? false }
 
     /// The offset below which broadcasts are sent to joiners.
     var lateBelow: Int64 { next.pass == nil ? next.broadcast : next.broadcast + 1 }
@@ -22,6 +39,7 @@ final class BroadcastPartition {
     func commit() {
         committed = next
         table.commit()
+        if !leavers.isEmpty { leavers = leavers.filter { $0.value >= committed.offset } }
     }
 
     func abort() {

@@ -25,7 +25,7 @@ package struct BroadcastTrace {
         case sentLate(clock: WallTime)
         /// It is not subscribed, and was not when the pass began.
         case notSubscribed
-        /// It unsubscribed after the pass had begun, and before its turn.
+        /// It unsubscribed before its turn: after the pass had begun, or after it had joined.
         case left(clock: WallTime)
         /// Last seen longer before the publication than is allowed.
         case stale(lastSeen: WallTime)
@@ -95,8 +95,9 @@ package struct BroadcastTrace {
     private let maxAge: Int64
     private var slices: [Slice] = []
     private var skipped: BroadcastJournalEntry.Skipped.Reason?
-    /// By the offset of a joining, the clock of its transaction, and what joiners of it got of the broadcast.
-    private var joinings: [Int64: (clock: WallTime, sent: Int)] = [:]
+    /// By the offset of a joining, the clock of its transaction, what joiners of it got of the broadcast, and the offset
+    /// below which it knew who left.
+    private var joinings: [Int64: (clock: WallTime, sent: Int, known: Int64)] = [:]
 
     /// - Parameters:
     ///   - partition: of the subscriptions, where the device's key is.
@@ -131,7 +132,9 @@ package struct BroadcastTrace {
             skipped = each.reason
         }
         let sent = entry.late.reduce(0) { isOfIt($1.subject) ? $0 + $1.sent : $0 }
-        for offset in joined where range.from <= offset && offset < range.to { joinings[offset] = (entry.clock, sent) }
+        for offset in joined where range.from <= offset && offset < range.to {
+            joinings[offset] = (entry.clock, sent, range.ahead ?? range.to)
+        }
     }
 
     /// What the pass gave it, then each later joining; never empty.
@@ -185,6 +188,8 @@ package struct BroadcastTrace {
         guard let joining = joinings[offset], let version = versions.first(where: { $0.offset == offset }) else {
             return .joiningNotRead
         }
+        let hasLeft = versions.contains { !$0.isLive && offset < $0.offset && $0.offset < joining.known }
+        if hasLeft { return .left(clock: joining.clock) }
         if isStale(version), let seen = version.lastSeen { return .stale(lastSeen: seen) }
         if joining.sent > 0 { return .sentLate(clock: joining.clock) }
         if subject.expiresAt <= joining.clock { return .joinedAfterExpiry(clock: joining.clock) }

@@ -4,7 +4,7 @@ import Pipeline
 /// The record that each transaction of broadcasts writes about itself to `<topic.broadcasts>.journal`
 /// (docs/broadcasts.md): what it has read and sent, for `carillon broadcast status` and `carillon explain --broadcast`.
 package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
-    package static let version = 2
+    package static let version = 3
 
     /// A half-open range of offsets of the subscriptions; `from` is the offset committed before.
     package struct Range: Codable, Equatable, Sendable {
@@ -12,12 +12,15 @@ package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
         package var partition: Int32
         package var from: Int64
         package var to: Int64
+        /// A joiner of the range that had left again below this offset got nothing; nil: `to`.
+        package var ahead: Int64?
 
-        package init(topic: String, partition: Int32, from: Int64, to: Int64) {
+        package init(topic: String, partition: Int32, from: Int64, to: Int64, ahead: Int64? = nil) {
             self.topic = topic
             self.partition = partition
             self.from = from
             self.to = to
+            self.ahead = ahead
         }
     }
 

@@ -15,7 +15,7 @@ final class ChannelTable {
         /// It was there before.
         case refreshed
         case joined(ChannelKey, value: [UInt8])
-        case left
+        case left(ChannelKey)
         /// The record is no subscription.
         case malformed
     }
@@ -85,11 +85,19 @@ final class ChannelTable {
         guard let device = parser.value(0) else {
             guard before != nil else { return .none }
             staged[key] = .some(nil)
-            return .left
+            return .left(key)
         }
         let value = ChannelEntry.make(joined: before ?? record.offset, device)
         staged[key] = value
         return before == nil ? .joined(key, value: value) : .refreshed
+    }
+
+    /// The device of a channel that a record takes out; nil if it takes out none. Changes nothing.
+    func leaver(_ record: SubscriptionRecord) -> ChannelKey? {
+        guard record.value == nil, record.place == .right, record.kind == .channel else { return nil }
+        parser.removeAll()
+        parser.append(record)
+        return parser.count == 1 ? ChannelKey(parser.key(0)) : nil
     }
 
     /// Since which offset a device is there; nil if it is not.

@@ -130,23 +130,65 @@ extension BroadcastWorker {
             ends[place] = Offset(partition.committed.offset)
         }
         guard !starts.isEmpty else { return true }
+        let isFolded = try readBeside(from: starts, to: ends) { worker, batch in
+            for index in 0..<batch.count { try worker.fold(batch, at: index) }
+            for partition in worker.core.partitions.values { try worker.store(partition, below: nil) }
+        }
+        guard isFolded else { return false }
+        for partition in core.partitions.values { try store(partition, below: partition.committed.offset) }
+        return true
+    }
+
+    /// Reads the subscriptions with another consumer, and serves the group meanwhile.
+    ///
+    /// - Returns: false if the group took the partitions, or the process is to end.
+    private mutating func readBeside(
+        from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset],
+        _ take: (inout BroadcastWorker, borrowing RecordBatch) throws -> Void
+    ) throws -> Bool {
         let before = assignments
         var nextService = ContinuousClock.now
-        var folder = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
+        var reader = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
         do {
-            try TopicReader.read(from: starts, to: ends, with: &folder) { batch in
-                for index in 0..<batch.count { try fold(batch, at: index) }
-                for partition in core.partitions.values { try store(partition, below: nil) }
+            try TopicReader.read(from: starts, to: ends, with: &reader) { batch in
+                try take(&self, batch)
                 guard .now >= nextService else { return }
                 nextService = .now + .milliseconds(200)
                 try serveControl()
-                guard case .locating = phase, assignments == before, !context.mustEnd else { throw FoldEnded() }
+                if case .unassigned = phase { throw ReadingEnded() }
+                guard assignments == before, !context.mustEnd else { throw ReadingEnded() }
             }
-        } catch is FoldEnded {
+        } catch is ReadingEnded {
             return false
         }
-        for partition in core.partitions.values { try store(partition, below: partition.committed.offset) }
         return true
+    }
+
+    /// Finds out who leaves by records that are not taken yet: a device that is gone already gets nothing for having joined
+    /// before. Only where joiners may get something; not while a transaction is open.
+    ///
+    /// - Returns: false if nothing may be taken now.
+    mutating func lookAhead() throws -> Bool {
+        guard core.hasValid(clock: context.clock.now()) else { return true }
+        var starts: [TopicPartition: Offset] = [:]
+        for place in places(core.owned) {
+            guard let ahead = core.ahead(place.partition),
+                !context.ends.isReached(place.partition, at: ahead, within: Self.freshness)
+            else { continue }
+            starts[place] = Offset(ahead)
+        }
+        guard !starts.isEmpty else { return true }
+        let ends = try consumer.endOffsets(Array(starts.keys), timeout: .seconds(5))
+        let askedAt = ContinuousClock.now
+        let isRead = try readBeside(from: starts, to: ends) { worker, batch in
+            let partitions = Int(worker.context.log.partitions)
+            for index in 0..<batch.count {
+                worker.core.look(ahead: SubscriptionRecord(of: batch, at: index, partitions: partitions))
+            }
+        }
+        guard isRead else { return false }
+        for (place, end) in ends { core.looked(ahead: end.value, of: place.partition) }
+        return .now - askedAt < Self.freshness
     }
 
     private func fold(_ batch: borrowing RecordBatch, at index: Int) throws(StoreError) {
@@ -178,5 +220,5 @@ extension BroadcastWorker {
     }
 }
 
-/// The partitions were taken away while their tables were filled.
-private struct FoldEnded: Error {}
+/// The partitions were taken away while they were read.
+private struct ReadingEnded: Error {}

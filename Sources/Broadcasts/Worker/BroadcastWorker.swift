@@ -142,12 +142,14 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
         guard .now >= nextAttempt else { return wait() }
         let view = context.follower.view
         let isFresh = view.isFresh(within: Self.freshness)
+        var mayTake = isFresh
         if opened == nil, isFresh {
             try replaceRepeatingOutput()
             try update(view)
+            mayTake = try lookAhead()
             try sendPasses()
         }
-        if isFresh { try read() }
+        if mayTake { try read() }
         if isDue { try commit() }
         try keepTables()
         guard isFresh else { return wait() }

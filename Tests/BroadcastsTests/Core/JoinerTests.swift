@@ -7,6 +7,11 @@ import Testing
 struct JoinerTests {
     private let devices = TestDevice.inOrder(6)
 
+    /// 32 bytes.
+    private static func hash(_ number: Int) -> [UInt8] {
+        withUnsafeBytes(of: (number.bigEndian, 0, 0, 0)) { Array($0) }
+    }
+
     /// A partition whose next broadcast is the one after those of the topic.
     private func trial(_ broadcasts: Int, _ trial: CoreTrial = CoreTrial()) throws -> CoreTrial {
         for number in 0..<broadcasts { trial.publish("\(number)") }
@@ -123,13 +128,52 @@ struct JoinerTests {
         #expect(try trial.transact().pushes.map(\.device) == [devices[1].hash])
     }
 
-    @Test("who joins, leaves and joins in one transaction joins twice")
-    func twiceInATransaction() throws {
+    @Test("who joins and leaves in one transaction gets nothing, and who joins again gets everything once")
+    func leftInTheTransaction() throws {
         let trial = try trial(1)
+        trial.join(Array(devices[..<2]))
+        trial.leave(Array(devices[..<2]))
+        trial.join([devices[0]])
+        let result = try trial.transact()
+        #expect(result.pushes.map(\.device) == [devices[0].hash] && result.entry?.late.map(\.sent) == [1])
+    }
+
+    @Test("who leaves in a later transaction gets nothing if that was looked at, and the journal says how far")
+    func leavesLater() throws {
+        let trial = try trial(1)
+        trial.join(Array(devices[..<3]))
+        trial.leave([devices[0]])
+        trial.leave([devices[1]])
+        trial.join([devices[0]])
+        trial.see()
+        try trial.look(to: 4)
+        try trial.take(1, 3)
+        let first = try trial.commit()
+        #expect(first.pushes.map(\.device) == [devices[1].hash, devices[2].hash], "the second's leaving is not known")
+        #expect(first.entry?.ranges.map(\.ahead) == [4])
+        #expect(first.entry?.late.map(\.sent) == [2] && trial.open.planned == 0)
+        let second = try trial.transact()
+        #expect(second.pushes.map(\.device) == [devices[0].hash] && second.entry?.ranges.map(\.ahead) == [nil])
+    }
+
+    @Test("what was looked at survives an abort, and so many leavers are known at most")
+    func looked() throws {
+        let trial = try trial(1)
+        let many = BroadcastPartition.mostLeavers
         trial.join([devices[0]])
         trial.leave([devices[0]])
-        trial.join([devices[0]])
-        #expect(offsets(try trial.transact(), of: devices[0]) == [0, 0])
+        trial.see()
+        try trial.look(to: 2)
+        try trial.take(1, 1)
+        trial.abort()
+        #expect(try trial.transact().pushes.isEmpty)
+        let partition = try #require(trial.core.partitions[1])
+        for number in 0..<many {
+            partition.leaves(ChannelKey(ChannelHash(first: 1, second: 1), device: Self.hash(number)), at: 9)
+        }
+        #expect(trial.ahead(1) == nil, "there is no room, so that nothing more is looked at")
+        trial.core.looked(ahead: 100, of: 1)
+        #expect(partition.ahead == 2)
     }
 
     @Test("two broadcasts reach each joiner in the order of the log")

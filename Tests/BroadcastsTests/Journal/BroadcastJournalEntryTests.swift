@@ -48,7 +48,7 @@ struct BroadcastJournalEntryTests {
                 + #""passes":[{\#(ids.0),"devices":900,\#(ids.1),"k_after":"\#(hash)",\#(ids.2),"s":100,"sent":500,"stale":2},"#
                 + #"{\#(ids.0),"end":"done",\#(ids.1),"k_before":"\#(hash)",\#(ids.2),"s":100,"sent":1,"stale":0}],"#
                 + #""ranges":[{"from":100,"partition":7,"to":200,"topic":"notifications.subscriptions"}],"rules":"0f","#
-                + #""skipped":[{"broadcast":13,"partition":7,"reason":"dead_letter"}],"v":2}"#)
+                + #""skipped":[{"broadcast":13,"partition":7,"reason":"dead_letter"}],"v":3}"#)
     }
 
     @Test("an entry is read as it was written")
@@ -60,15 +60,15 @@ struct BroadcastJournalEntryTests {
         #expect(try read(text(entry)) == entry)
     }
 
-    @Test("an entry of another journal is none", arguments: [#"{"v":2}"#, "{}", "[]"])
+    @Test("an entry of another journal is none", arguments: [#"{"v":3}"#, "{}", "[]"])
     func foreign(value: String) {
         let problem = #expect(throws: JournalProblem.self) { try read(value) }
         #expect(problem != .anotherVersion)
     }
 
-    @Test("another version's entry is recognized as such", arguments: [1, 3])
+    @Test("another version's entry is recognized as such", arguments: [2, 4])
     func version(number: Int) throws {
-        let value = try text(Self.sample()).replacing(#""v":2"#, with: #""v":\#(number)"#)
+        let value = try text(Self.sample()).replacing(#""v":3"#, with: #""v":\#(number)"#)
         #expect(throws: JournalProblem.anotherVersion) { try read(value) }
     }
 

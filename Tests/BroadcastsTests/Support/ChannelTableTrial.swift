@@ -84,6 +84,11 @@ extension ChannelTable.Change {
         guard case .joined(_, let value) = self else { return nil }
         return value.withUnsafeBytes { ChannelEntry.joined($0) }
     }
+
+    var hasLeft: Bool {
+        guard case .left = self else { return false }
+        return true
+    }
 }
 
 /// A store whose writes can fail.

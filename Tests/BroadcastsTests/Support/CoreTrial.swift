@@ -114,6 +114,7 @@ final class CoreTrial {
     var open: OpenBroadcasts { core.open }
     var owned: [Int32] { core.owned }
     func position(_ partition: Int32) -> Int64? { core.position(partition) }
+    func ahead(_ partition: Int32) -> Int64? { core.ahead(partition) }
     func committed(_ partition: Int32) -> BroadcastOffset? { core.committed(partition) }
     func isBusy(_ partition: Int32) -> Bool { core.isBusy(partition) }
     func remove(_ partition: Int32) -> ChannelTable? { core.remove(partition) }
@@ -144,6 +145,12 @@ final class CoreTrial {
             left -= 1
             try take(partition, at: position)
         }
+    }
+
+    /// Looks at what a partition's log has below an offset and was not taken.
+    func look(_ partition: Int32 = 1, to end: Int64) throws {
+        for offset in (core.ahead(partition) ?? end)..<end { try apply(partition, offset) { core.look(ahead: $0) } }
+        core.looked(ahead: end, of: partition)
     }
 
     func take(_ partition: Int32, at offset: Int64) throws {

@@ -44,7 +44,7 @@ struct ChannelTableTests {
         try trial.subscribe(devices[0], at: 7)
         trial.table.commit()
         try trial.table.flush(at: 8)
-        #expect(try trial.unsubscribe(devices[0], at: 8) == .left)
+        #expect(try trial.unsubscribe(devices[0], at: 8).hasLeft)
         if place != "staged" { trial.table.commit() }
         if place == "stored" {
             try trial.table.flush(at: 9)
@@ -71,7 +71,7 @@ struct ChannelTableTests {
         let trial = try ChannelTableTrial()
         #expect(try trial.unsubscribe(devices[0], at: 1) == .none)
         try trial.subscribe(devices[0], at: 2)
-        #expect(try trial.unsubscribe(devices[0], at: 3) == .left)
+        #expect(try trial.unsubscribe(devices[0], at: 3).hasLeft)
         #expect(try trial.unsubscribe(devices[0], at: 4) == .none)
     }
 

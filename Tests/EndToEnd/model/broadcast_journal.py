@@ -58,6 +58,8 @@ class Entry(NamedTuple):
     timestamp: int
     # By partition of the subscriptions: what was committed before, and what is now.
     ranges: dict
+    # By partition: below this offset it was known who leaves.
+    known: dict
     # Every broadcast below this offset was known.
     view: int
     # What has expired is decided by it.
@@ -83,23 +85,27 @@ def _entry(record, number, run):
     value = json.loads(record.value)
     if value.keys() != ENTRY:
         raise ValueError(f"members {', '.join(value)}")
-    wanted = {"v": 2, "group": run.group, "dispatch": run.dispatch_topic}
+    wanted = {"v": 3, "group": run.group, "dispatch": run.dispatch_topic}
     for name, each in wanted.items():
         if value[name] != each:
             raise ValueError(f"{name} is {value[name]!r}, expected {each!r}")
     if not value["rules"] or not record.key:
         raise ValueError("without rules or key")
-    ranges = {}
+    ranges, known = {}, {}
     for each in value["ranges"]:
         if each["topic"] != run.subscriptions_topic or each["partition"] in ranges or each["to"] < each["from"]:
             raise ValueError(f"range {each}")
         ranges[each["partition"]] = each["from"], each["to"]
+        known[each["partition"]] = each.get("ahead", each["to"])
+        if known[each["partition"]] < each["to"]:
+            raise ValueError(f"range {each}")
     entry = Entry(
         number=number,
         place=f"{record.source} of {record.key.decode()}",
         slot=record.key.decode(),
         timestamp=record.timestamp,
         ranges=ranges,
+        known=known,
         view=value["broadcasts"],
         clock=value["clock"],
         passes=[_slice(each) for each in value["passes"]],

@@ -65,6 +65,12 @@ class Channels:
         begin, end = (bisect.bisect_left(joins, each, key=lambda join: join.offset) for each in (first, last))
         return joins[begin:end]
 
+    def left(self, partition, join):
+        """The offset of the record by which who has joined leaves again, None where there is none."""
+        offsets, members = self._changes[partition, join.audience][join.device.token_hash]
+        at = bisect.bisect_right(offsets, join.offset)
+        return next((offset for offset, member in zip(offsets[at:], members[at:]) if member is None), None)
+
     def knows(self, audience, token_hash):
         """Whether the device ever was in the channel."""
         return any(token_hash in each for (_, name), each in self._changes.items() if name == audience)

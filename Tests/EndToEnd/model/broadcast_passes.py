@@ -227,6 +227,9 @@ class PartitionWalk:
     def _late(self, entry):
         counts = collections.Counter()
         for join in self.channels.joins(self.partition, *entry.ranges[self.partition]):
+            left = self.channels.left(self.partition, join)
+            if left is not None and left < entry.known[self.partition]:
+                continue
             missed = [
                 each
                 for each, renderer in self.log.renderers.items()
@@ -239,6 +242,7 @@ class PartitionWalk:
                 if self._by_age(self.log.broadcast(offset), [join.device])[0]:
                     counts[offset] += 1
                     self.expected.append(Expected((entry.number, 1, offset), self.partition, offset, join.device))
+                    self._check_leaver(entry, left)
         found = collections.Counter()
         for each in entry.late:
             if each.partition == self.partition:
@@ -246,6 +250,14 @@ class PartitionWalk:
                 found[each.broadcast] += each.sent
         if +found != counts:
             self.report.add("wrong count", f"{self.name}: who joined got {dict(found)}, expected {dict(counts)}")
+
+    def _check_leaver(self, entry, left):
+        """Whether who joined and gets something had not left long before."""
+        if left is None:
+            return
+        age = self._age(entry, self.timestamps[bisect.bisect_left(self.offsets, left)])
+        if age > VIEW_AGE_MS + SLICE_MS:
+            self.report.add("sent to who had left", f"{self.name}: offset {left} was there for {age} ms")
 
     def _was_before(self, broadcast, offset):
         """Whether the broadcast's turn came before that of who joins at an offset: then no pass brings it."""

@@ -2,7 +2,7 @@
 
 - Every partition of the subscriptions is covered without a gap, and each broadcast has one pass over it, in the order of the log.
 - A pass reaches the devices that were in its channel before it began and still are; who joins later gets what is valid, and each
-  device a broadcast once for each time that it joins.
+  device a broadcast once for each time that it joins, unless it had left again before.
 - What is cancelled, replaced or expired is not sent any more, nor to a device that was last seen too long ago.
 - A bad broadcast becomes one dead letter.
 

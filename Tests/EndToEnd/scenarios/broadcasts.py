@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-from generator.broadcasts import GENERAL
+from generator.broadcasts import GENERAL, subscribed
 from harness.broadcasting import BroadcastWorld
 from harness.scenario import main, scenario
 from harness.waiting import Failure, expect, now_ms, pause, wait_for
@@ -240,6 +240,35 @@ def ahead(harness):
         daemon.expect_line("the wall clock was set by -7", "it is followed")
         world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
         load.change(50)
+        load.finish(("to who joined",))
+    finally:
+        world.kill_daemons()
+
+
+@scenario("who joins and leaves while nothing is read gets nothing, however many transactions lie between", background=True)
+def left(harness):
+    load = Load(harness, "left")
+    world = load.world
+    try:
+        process = world.daemon("p1", workers=1, **SHARED | {"commit.max-events": 20})
+        process.start()
+        world.wait_for_commits()
+        world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
+        world.wait_until_done()
+        process.stop(45)
+        joined = [subscribed(GENERAL, f"short-{number}", now_ms()) for number in range(4_000)]
+        # More than the process reads at a time, so that those who leave are in later transactions.
+        world.subscribe(joined)
+        gone = joined[400:]
+        world.subscribe([each._replace(value=None) for each in gone])
+        # Longer than a process may need to know it.
+        pause(1.5)
+        process.start()
+        world.wait_until_done()
+        hashes = {each.key.rpartition(b"|")[2] for each in gone}
+        found = sum(each.key in hashes for each in world.cluster.read(world.dispatch))
+        if found:
+            raise Failure(f"{found} pushes to {len(gone)} devices that had left before it started")
         load.finish(("to who joined",))
     finally:
         world.kill_daemons()

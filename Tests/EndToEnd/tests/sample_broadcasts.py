@@ -97,7 +97,8 @@ class SampleBroadcasts:
         self.passes, self.late, self.skipped = [], collections.Counter(), []
         self._send(partition)
         for record in partition.log[first:]:
-            if joined := partition.take(record):
+            # Who leaves again in the transaction gets nothing.
+            if (joined := partition.take(record)) and not self._leaves(partition, record):
                 self._catch_up(partition, *joined)
         partition.committed = len(partition.log)
         self.journal.append((self.clock + 20, partition.number, self._entry(partition, first)))
@@ -164,6 +165,9 @@ class SampleBroadcasts:
             partition.next, partition.joined_below, partition.key = offset + 1, None, None
         return budget
 
+    def _leaves(self, partition, record):
+        return any(each.key == record.key and each.value is None for each in partition.log[record.offset + 1 :])
+
     def _catch_up(self, partition, audience, device):
         below = partition.next + (partition.joined_below is not None)
         missed = [
@@ -205,7 +209,7 @@ class SampleBroadcasts:
         late = [self._subject(partition, offset) | {"sent": sent} for offset, sent in sorted(self.late.items())]
         place = {"topic": SUBSCRIPTIONS, "partition": partition.number}
         return {
-            "v": 2,
+            "v": 3,
             "group": GROUP,
             "cluster": None,
             "dispatch": DISPATCH,

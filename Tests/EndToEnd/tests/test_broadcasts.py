@@ -159,6 +159,32 @@ class VerifierOfBroadcasts(unittest.TestCase):
         late["sent"] -= 1
         self.assertEqual(self.kinds(), {"lost push", "wrong count"})
 
+    def _leaver(self):
+        """A range in which somebody joins, and the record by which that one leaves later."""
+        for entry in self.entries(lambda entry: entry["late"]):
+            span = entry["ranges"][0]
+            live, late = {}, {each["broadcast"] for each in entry["late"]}
+            got = {self.dispatch[at][0] for each in late for at in self.pushes_of(each)}
+            for record in (each for each in self.table if each.partition == span["partition"]):
+                if record.value is None and (at := live.pop(record.key, None)) is not None:
+                    joined = span["from"] <= at < span["to"] <= record.offset
+                    if joined and record.key.rpartition(b"|")[2] in got:
+                        return span, record
+                elif record.value is not None:
+                    live.setdefault(record.key, record.offset)
+        raise AssertionError("nobody who joins leaves later")
+
+    def test_who_had_left_by_what_was_known_got_it(self):
+        span, record = self._leaver()
+        span["ahead"] = record.offset + 1
+        self.assertEqual(self.kinds(), {"wrong count", "pushed to a device that must not get it"})
+
+    def test_who_had_left_long_before_got_it(self):
+        _, record = self._leaver()
+        at = self.table.index(record)
+        self.table[at] = record._replace(timestamp=START_MS - VIEW_AGE_MS - SLICE_MS)
+        self.assertIn("sent to who had left", self.kinds())
+
     def test_more_than_the_newest(self):
         self.max_late = MAX_LATE - 1
         # Who has joined twice still gets it once.

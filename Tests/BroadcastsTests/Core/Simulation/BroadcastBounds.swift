@@ -23,6 +23,9 @@ struct BroadcastBounds {
 
     // MARK: Entries of a worker
 
+    /// Devices that are known to leave.
+    var leavers: Int { partitionsOfAWorker * BroadcastPartition.mostLeavers + staged }
+
     /// A batch of records is taken whole.
     var staged: Int { mostEvents + 1_000 }
     /// Each partition may wait with so many for its store, and one has those of the latest transaction as well.
@@ -42,6 +45,7 @@ struct BroadcastBounds {
     var bytes: Int {
         (staged + pending) * changeBytes + late * MemoryLayout<BroadcastCore.Joiner>.stride
             + visited * MemoryLayout<StoreEntry>.stride
+            + leavers * MemoryLayout<(ChannelKey, Int64)>.stride * 4 / 3
     }
 
     // MARK: A pass

@@ -65,7 +65,8 @@ extension BroadcastOracle {
         var problems: [String] = []
         let ranges = transaction.moves.sorted { $0.key < $1.key }.map { number, move in
             BroadcastJournalEntry.Range(
-                topic: "subscriptions", partition: number, from: move.before.offset, to: move.after.offset)
+                topic: "subscriptions", partition: number, from: move.before.offset, to: move.after.offset,
+                ahead: move.known > move.after.offset ? move.known : nil)
         }
         if entry.ranges != ranges { problems.append("its ranges are \(entry.ranges)") }
         if entry.clock != transaction.clock || entry.broadcasts != transaction.view {

@@ -31,7 +31,7 @@ struct BroadcastOracle {
         var broadcast: Int64
     }
 
-    typealias Move = (transaction: Int, before: BroadcastOffset, after: BroadcastOffset)
+    typealias Move = (transaction: Int, before: BroadcastOffset, after: BroadcastOffset, known: Int64)
 
     let world: BroadcastSimulation
     let moves: [Int32: [Move]]
@@ -49,7 +49,7 @@ struct BroadcastOracle {
         var moves: [Int32: [Move]] = [:]
         for (index, transaction) in world.transactions.enumerated() {
             for (partition, move) in transaction.moves {
-                moves[partition, default: []].append((index, move.before, move.after))
+                moves[partition, default: []].append((index, move.before, move.after, move.known))
             }
         }
         self.moves = moves
@@ -88,7 +88,8 @@ struct BroadcastOracle {
         let passes = world.broadcasts.entries.filter { $0.audience != nil }.map { Pass(world, $0, partition, moves) }
         for stay in stays {
             var sent: [(transaction: Int, broadcast: Int64)] = []
-            if let move = moves.first(after: stay.joined) {
+            // Who is known to have left again gets nothing for having joined.
+            if let move = moves.first(after: stay.joined), stay.left >= move.known {
                 for broadcast in late(move, stay.channel)
                 where !isStale(stay.seen[0].time, world.broadcasts.entries[Int(broadcast)]) {
                     expected[
@@ -96,6 +97,7 @@ struct BroadcastOracle {
                             transaction: move.transaction, isLate: true, broadcast: broadcast, device: stay.device),
                         default: 0] += 1
                     sent.append((move.transaction, broadcast))
+                    noteLeaver(stay, of: partition, in: move.transaction)
                 }
             }
             for pass in passes where pass.entry.audience == BroadcastSimulation.channel(stay.channel) {
@@ -118,6 +120,16 @@ struct BroadcastOracle {
             where next.broadcast <= one.broadcast || next.transaction < one.transaction {
                 problems.append("partition \(partition): \(next.broadcast) after \(one.broadcast) to \(stay)")
             }
+        }
+    }
+
+    /// A transaction sends nothing to who left a second before it.
+    private mutating func noteLeaver(_ stay: Stay, of partition: Int32, in transaction: Int) {
+        let records = world.subscriptions[Int(partition)].records
+        guard stay.left < records.count else { return }
+        let ago = world.transactions[transaction].clock - records[Int(stay.left)].time
+        if ago >= 1_000 {
+            problems.append("transaction \(transaction) is to send to \(stay), which left \(ago) ms before")
         }
     }
 

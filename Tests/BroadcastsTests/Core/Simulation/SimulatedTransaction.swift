@@ -7,6 +7,8 @@ struct SimulatedTransaction {
     struct Move {
         var before: BroadcastOffset
         var after: BroadcastOffset
+        /// Below this offset the process knew who leaves.
+        var known: Int64
     }
 
     /// When it began and looked at the logs; also the clock by which broadcasts expire.

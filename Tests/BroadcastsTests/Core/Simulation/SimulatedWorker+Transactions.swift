@@ -36,6 +36,7 @@ extension SimulatedWorker {
         var sink = SimulatedSink(faults: faults)
         try sendPasses(clock, &sink)
         sink.isLate = true
+        try lookAhead(clock)
         try take(clock)
         try faults.step()
         try core.sendLate(into: &sink)
@@ -73,6 +74,20 @@ extension SimulatedWorker {
         }
     }
 
+    /// As far as what was there less than a second before.
+    private func lookAhead(_ clock: WallTime) throws {
+        for partition in core.owned {
+            let log = world.subscriptions[Int(partition)]
+            let end = log.end(at: clock - .random(in: 0..<1_000, using: &world.random))
+            var next = core.ahead(partition) ?? end
+            while let offset = log.next(from: next), offset < end {
+                next = offset + 1
+                try apply(partition, offset) { record, _ in core.look(ahead: record) }
+            }
+            core.looked(ahead: end, of: partition)
+        }
+    }
+
     private func take(_ clock: WallTime) throws {
         for partition in core.owned {
             var left = world.chance(80) ? Int.max : Int.random(in: 0..<4, using: &world.random)
@@ -104,7 +119,9 @@ extension SimulatedWorker {
                     BroadcastOffset(offset: $0.offset, metadata: $0.metadata)
                 })
             else { continue }
-            moves[partition] = .init(before: before, after: offset)
+            moves[partition] = .init(
+                before: before, after: offset,
+                known: max(offset.offset, core.partitions[partition]?.ahead ?? 0))
             world.group[partition] = (offset.offset, offset.metadata)
         }
         world.transactions.append(
