@@ -53,11 +53,15 @@ struct DeliverySummaryReport: Report {
             "APP",
         ])
         for group in groups { table.append(Self.numbers(group.tally) + group.cells) }
-        if let others {
-            table.append(Self.numbers(others) + ["of more kinds than \(DeliverySummary.mostGroups)"])
-        }
-        table.append(Self.numbers(total) + ["all \(range)"])
-        return [.table(table)]
+        var rows: [Row] = [.table(table)]
+        if let others { rows.append(.line("of more kinds than \(DeliverySummary.mostGroups): \(Self.text(others))")) }
+        return rows + [.line("all \(range): \(Self.text(total))")]
+    }
+
+    private static func text(_ tally: DeliverySummary.Tally) -> String {
+        let numbers = numbers(tally)
+        return ProgressLine.counted(tally.count, "outcome") + ", " + ProgressLine.counted(tally.attempts, "request")
+            + ", p50 \(numbers[2]), p99 \(numbers[3])"
     }
 
     private static func numbers(_ tally: DeliverySummary.Tally) -> [String] {

@@ -44,10 +44,10 @@ struct DeliveriesCommandTests {
         let report = DeliverySummaryReport(summary, topic: "notifications.deliveries", from: .epoch, to: nil)
         #expect(
             report.text == """
-                OUTCOMES  REQUESTS  P50   P99   LANE                               CREDENTIAL  PLATFORM  OUTCOME  STATUS  REASON            APP
-                2         2         0 ms  0 ms  fcm                                shop        fcm       refused  400     INVALID_ARGUMENT  com.example.shop
-                1         1         -     -     fcm                                -           fcm       expired  -       -                 -
-                3         3         0 ms  0 ms  all from 1970-01-01T00:00:00.000Z
+                OUTCOMES  REQUESTS  P50   P99   LANE  CREDENTIAL  PLATFORM  OUTCOME  STATUS  REASON            APP
+                2         2         0 ms  0 ms  fcm   shop        fcm       refused  400     INVALID_ARGUMENT  com.example.shop
+                1         1         -     -     fcm   -           fcm       expired  -       -                 -
+                all from 1970-01-01T00:00:00.000Z: 3 outcomes, 3 requests, p50 0 ms, p99 0 ms
 
                 """)
         let found = try object(try report.json())
