@@ -83,6 +83,11 @@ struct BroadcastFollowerTests {
         trial.start(on: first)
         try await eventually("it is at the end") { trial.follower.view.freshSince != nil }
         trial.start()
+        let since = try #require(trial.follower.view.freshSince)
+        try await eventually("the first one reads for a second") {
+            trial.follower.view.freshSince.map { $0 > since + .seconds(1) } ?? false
+        }
+        #expect(trial.result == nil, "the other one waits for its turn")
         first.drain()
         try trial.write([("a", "1")])
         try await eventually("the other one reads") { trial.follower.view.reached == 1 }
