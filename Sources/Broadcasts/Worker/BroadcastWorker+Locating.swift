@@ -146,6 +146,7 @@ extension BroadcastWorker {
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset],
         _ take: (inout BroadcastWorker, borrowing RecordBatch) throws -> Void
     ) throws -> Bool {
+        guard starts.contains(where: { $1 < ends[$0] ?? $1 }) else { return true }
         let before = assignments
         var nextService = ContinuousClock.now
         var reader = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
