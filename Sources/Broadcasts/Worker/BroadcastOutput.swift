@@ -49,8 +49,10 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
         }
     }
 
-    /// See ``LazyTransaction/brokerTime(by:)``.
-    mutating func brokerTime() throws(KafkaError) -> WallTime? { try transaction.brokerTime(by: journal) }
+    /// See ``LazyTransaction/brokerTime(by:in:)``.
+    mutating func brokerTime(by entry: [UInt8]) throws(KafkaError) -> WallTime? {
+        try transaction.brokerTime(by: ProducerRecord(key: Array(slot.utf8), value: entry), in: journal)
+    }
 
     /// Writes the journal's record, and commits.
     ///

@@ -133,7 +133,7 @@ struct BroadcastWorker: ~Copyable, GroupWorker {
         if clock.isRight(context.host) { return true }
         if opened != nil { try commit() }
         if clock.isLookDue(context.host) {
-            clock.compare(try output.brokerTime(), context.host, of: label, logger)
+            clock.compare(try output.brokerTime(by: try origin.json()), context.host, of: label, logger)
         }
         return clock.isRight(context.host)
     }

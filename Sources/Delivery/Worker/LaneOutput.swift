@@ -31,10 +31,12 @@ struct LaneOutput: ~Copyable {
         self.context = context
     }
 
-    /// See ``LazyTransaction/brokerTime(by:)``; the retry topics have the broker's times.
+    /// See ``LazyTransaction/brokerTime(by:in:)``; the retry topics have the broker's times.
     mutating func brokerTime() throws(KafkaError) -> WallTime? {
         guard let topic = retries.values.min(by: { $0.name < $1.name }) else { return nil }
-        return try transaction.brokerTime(by: topic)
+        let record = ProducerRecord(
+            key: nil, value: [], headers: [RecordHeader("\(LaneRecordReader.clockHeader)", [0x31])])
+        return try transaction.brokerTime(by: record, in: topic)
     }
 
     /// Writes and commits a transaction.

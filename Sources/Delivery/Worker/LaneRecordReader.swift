@@ -16,6 +16,8 @@ struct LaneRecordReader: ~Copyable {
     /// The most bytes of value and headers. A push is at most half as long, fully escaped; an outcome and a retry repeat what
     /// a record says, and must fit into their topics.
     static let maxSize = 64 << 10
+    /// What a record has by which a lane asks for the broker's time (ADR 60).
+    static let clockHeader: StaticString = "clock-check"
 
     private let lane: String
     private let lanes: LaneMap
@@ -36,6 +38,7 @@ struct LaneRecordReader: ~Copyable {
         func header(_ name: StaticString) -> UnsafeRawBufferPointer? {
             own.last { $0.name.elementsEqual(name.bytes) }.flatMap(\.value)
         }
+        guard header(Self.clockHeader) == nil else { return .other }
         let target: DispatchTarget
         do throws(DispatchTargetError) {
             target = try DispatchTarget(key: record.key, value: record.value, header: header, &json)

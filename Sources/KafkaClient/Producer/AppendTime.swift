@@ -12,6 +12,8 @@ final class AppendTime: Sendable {
     private let place = Mutex<(partition: Int32, offset: Int64)?>(nil)
     let late = LateBytes()
     private static let none = Int64.min
+    /// In 2001: no broker's clock.
+    private static let earliest: Int64 = 1_000_000_000_000
 
     /// Returns each time once; nil if there is no new one. Any thread.
     func take() -> WallTime? {
@@ -41,6 +43,8 @@ final class AppendTime: Sendable {
         // For a delivered record librdkafka 2.0.2 gives the bit of the batch's attributes, 8, instead of the value for
         // append time.
         guard type != RD_KAFKA_TIMESTAMP_NOT_AVAILABLE, type != RD_KAFKA_TIMESTAMP_CREATE_TIME else { return }
+        // The mock cluster calls it the append time, and gives 1.234 s after 1970.
+        guard time >= Self.earliest else { return }
         self.time.store(time, ordering: .releasing)
     }
 }

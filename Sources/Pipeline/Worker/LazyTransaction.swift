@@ -100,13 +100,16 @@ package struct LazyTransaction: ~Copyable {
 
     /// The broker's time, by a record in a transaction that is aborted. While nothing is open.
     ///
+    /// - Parameter record: one that says nothing: on the mock cluster, where nothing is aborted, it is read.
     /// - Returns: nil where the topic has the producers' times.
     /// - Throws: an error after which the producer is to be replaced.
-    package mutating func brokerTime(by topic: ProducerTopic) throws(KafkaError) -> WallTime? {
+    package mutating func brokerTime(
+        by record: ProducerRecord, in topic: ProducerTopic
+    ) throws(KafkaError) -> WallTime? {
         do throws(KafkaError) {
             try begin()
             _ = producer.takeAppendTime()
-            try producer.produce(ProducerRecord(key: nil, value: []), to: topic, tag: Producer.timedTag)
+            try producer.produce(record, to: topic, tag: Producer.timedTag)
             try producer.flush(timeout: .seconds(10))
             try abort()
             return producer.takeAppendTime()

@@ -109,6 +109,25 @@ struct LaneWorkerTests {
         lane.close()
     }
 
+    @Test("a cluster that does not tell its time is believed, and what asked for it is no record that a lane sends")
+    func silentCluster() throws {
+        var lane = try lane()
+        let time = try lane.output.brokerTime()
+        #expect(time == nil)
+        var reader = LaneRecordReader(lane.context, lane: "fcm")
+        var consumer = try Consumer(assigning: configuration.kafka)
+        let place = TopicPartition(topic: "notifications.dispatch.retry.10s", partition: 0)
+        var found = false
+        try TopicReader.read(from: [place: Offset(0)], to: [place: Offset(1)], with: &consumer) { batch in
+            for index in 0..<batch.count {
+                if case .other = reader.read(batch[index], batch.headers, from: .tier(.orders, 0)) { found = true }
+            }
+        }
+        // The mock cluster aborts nothing.
+        #expect(found)
+        lane.close()
+    }
+
     @Test("a consumer that gets nothing for two minutes although there is something to read is replaced")
     func stuckConsumer() throws {
         var lane = try lane()

@@ -254,9 +254,11 @@ def wrong_connection(guarded):
         "nobody": ({"kafka.bootstrap.servers": f"127.0.0.1:{free_port()}"}, EXIT_NOT_IN_TIME, "Connection refused"),
         "stranger": (guarded.login("stranger"), EXIT_LOGIN, "authorization failed"),
     }
+    # What else `run` says of a connection is in `certificates`, and of permissions in `one_is_missing`.
+    tried = {"password": ("run", *PURPOSES), "nobody": ("run", *PURPOSES), "stranger": ()}
     daemons, commands = [], []
     for cause, (changed, code, words) in causes.items():
-        for command in ("run", *PURPOSES) if cause != "stranger" else ():
+        for command in tried.get(cause, PURPOSES):
             daemons.append((others.start(command, "carillon-run", f"{command}-{cause}", **changed), code, words))
         settings = others.world.settings(cause) | guarded.login("carillon-run") | changed
         settings["topic.requests"] = requests_of(others.world)
