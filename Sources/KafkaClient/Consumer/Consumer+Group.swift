@@ -91,6 +91,13 @@ extension Consumer {
         assignment = positions.keys.sorted()
     }
 
+    /// Fetches nothing more of these partitions until the next assignment. Drops fetched records that were not read.
+    mutating func pause(_ partitions: some Collection<TopicPartition>) throws(KafkaError) {
+        let list = PartitionList(partitions, offset: Int64(RD_KAFKA_OFFSET_INVALID))
+        let code = rd_kafka_pause_partitions(handle.pointer, list.pointer)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw handle.error(code, operation: "pause") }
+    }
+
     /// Stops reading. Answers ``ConsumerEvent/revoke(_:isLost:)``, after the owner has committed. Drops fetched records
     /// that were not read.
     public mutating func unassign() throws(KafkaError) {

@@ -86,9 +86,10 @@ package enum TopicReader {
             try take(records)
             if !records.isEmpty || !records.endsOfPartition.isEmpty { quiet.reset() }
             if let error = records.errors.last { quiet.reason = error }
-            for (partition, offset) in open where ends[partition].map({ offset >= $0 }) ?? true {
-                open[partition] = nil
-            }
+            let ended = open.filter { partition, offset in ends[partition].map { offset >= $0 } ?? true }.keys
+            for partition in ended { open[partition] = nil }
+            // What lies behind its end would only take the others' turns.
+            if !ended.isEmpty, !open.isEmpty { try consumer.pause(ended) }
             let left = open.reduce(0) { $0 + ((ends[$1.key]?.value ?? 0) - $1.value.value) }
             progress(total > 0 ? 1 - Double(left) / Double(total) : 1)
             if let error = records.errors.first(where: { $0.recovery == .giveUp }) { throw error }

@@ -27,7 +27,9 @@ package enum LogCheck {
         func judge(_ id: TopicPartition) -> LogJudgement { stored[id]?.judge(found[id] ?? []) ?? .unknown }
         func read(_ ranges: [TopicPartition: Range<Offset>]) throws(KafkaError) {
             guard !ranges.isEmpty else { return }
-            var settings = settings.merging(ClientSettings.oneBatchAtATime) { $1 }
+            var settings = settings
+            // A response holds one batch. With queued.min.messages=1 as well, each partition would take a second (docs/kafka.md, "A full queue sleeps").
+            settings["fetch.message.max.bytes"] = "1"
             settings["isolation.level"] = "read_committed"
             var consumer = try Consumer(assigning: settings, logger: sink)
             let read = try Self.read(ranges, with: &consumer) {
@@ -56,19 +58,15 @@ package enum LogCheck {
     ) throws(KafkaError) -> [TopicPartition: [RecordFingerprint]] {
         var found: [TopicPartition: [RecordFingerprint]] = [:]
         do {
-            // Together, one that is written to all the time would keep the others from being read, a batch at a time.
-            for (partition, range) in ranges {
-                try TopicReader.read(
-                    from: [partition: range.lowerBound], to: [partition: range.upperBound], with: &consumer
-                ) { batch in
-                    if let failure = failure() { throw failure }
-                    for index in 0..<batch.count {
-                        let record = batch[index]
-                        guard TopicPartition(topic: record.topic, partition: record.partition) == partition,
-                            range.contains(Offset(record.offset))
-                        else { continue }
-                        found[partition, default: []].append(RecordFingerprint(record))
-                    }
+            try TopicReader.read(
+                from: ranges.mapValues(\.lowerBound), to: ranges.mapValues(\.upperBound), with: &consumer
+            ) { batch in
+                if let failure = failure() { throw failure }
+                for index in 0..<batch.count {
+                    let record = batch[index]
+                    let partition = TopicPartition(topic: record.topic, partition: record.partition)
+                    guard ranges[partition]?.contains(Offset(record.offset)) == true else { continue }
+                    found[partition, default: []].append(RecordFingerprint(record))
                 }
             }
         } catch {
