@@ -57,7 +57,7 @@ package final class Crew: Sendable {
 }
 
 /// What one thread owns: clients, one of which is the member of a group.
-package protocol GroupWorker: ~Copyable {
+package protocol GroupWorker: SendableMetatype, ~Copyable {
     /// Works until the role drains or stops.
     mutating func run() throws
     /// Leaves the group, or stays its static member, and frees the clients.
