@@ -59,7 +59,8 @@ private struct StatusTrial {
     }
 
     func writeForeignEntry(at time: WallTime) throws {
-        try write(Array(#"{"v":3}"#.utf8), key: "a-0", to: "\(topic).journal", at: time)
+        let entry = "{\"v\":\(BroadcastJournalEntry.version + 1)}"
+        try write(Array(entry.utf8), key: "a-0", to: "\(topic).journal", at: time)
     }
 
     private func write(_ value: [UInt8], key: String, to topic: String, at time: WallTime) throws {
