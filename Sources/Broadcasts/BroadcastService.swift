@@ -100,7 +100,7 @@ public final class BroadcastService: Role, Sendable {
             crew.start("worker-\(number)", with: { [logger] in try BroadcastWorker(number, context, logger: logger) })
         }
         var supervision = Supervision(host, crew, terms, logger)
-        try supervision.untilAllHaveEnded(BroadcastStatusLine(meter))
+        try supervision.untilAllHaveEnded(BroadcastStatusLine(meter: meter))
     }
 
     var terms: Supervision.Terms {

@@ -108,7 +108,7 @@ public final class DeliveryService: Role, Sendable {
             notDrained: "not drained in time: what was in flight is sent again by the next owner",
             longestCall: configuration.longestCall)
         var supervision = Supervision(host, crew, terms, logger)
-        try supervision.untilAllHaveEnded(DeliveryStatusLine(meter, context.board))
+        try supervision.untilAllHaveEnded(DeliveryStatusLine(meter: meter, board: context.board))
     }
 
     /// Sends what a lane has until the process ends. A lane that only a person can mend stops alone: the others go on until

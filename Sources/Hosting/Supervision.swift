@@ -2,11 +2,14 @@ import Telemetry
 
 /// A role's line of status, each 10 s, and the last one.
 package protocol StatusLine {
-    /// - Parameter time: since the line before.
+    /// What its meter has counted.
+    associatedtype Reading
+    var reading: Reading { get }
+    /// - Parameter time: from `last` to `now`.
     /// - Returns: nil where there is nothing to tell.
-    mutating func next(_ time: Duration) -> String?
+    func line(from last: Reading, to now: Reading, in time: Duration) -> String?
     /// - Parameter time: since the start.
-    func total(_ time: Duration) -> String
+    func total(_ now: Reading, in time: Duration) -> String
 }
 
 /// Supervises a role's threads until all have ended: one failure drains the rest, a drain has a deadline, a call that hangs
@@ -46,20 +49,23 @@ package struct Supervision {
     }
 
     /// - Throws: what ended the first thread; ``PipelineError/notDrained(_:)``, ``PipelineError/defect(_:)``.
-    package mutating func untilAllHaveEnded(_ status: consuming some StatusLine) throws {
+    package mutating func untilAllHaveEnded(_ status: some StatusLine) throws {
         let start = ContinuousClock.now
         var lastLine = start
+        var last = status.reading
         while !crew.isEmpty {
             crew.wait(seconds: 0.2)
             try look()
             guard .now - lastLine >= .seconds(10) else { continue }
-            if let line = status.next(.now - lastLine) {
+            let reading = status.reading
+            if let line = status.line(from: last, to: reading, in: .now - lastLine) {
                 logger.info("\(line)")
                 host.health.says(line)
             }
+            last = reading
             lastLine = .now
         }
-        logger.info("\(status.total(.now - start))")
+        logger.info("\(status.total(status.reading, in: .now - start))")
         if let failure = crew.failure { throw failure }
     }
 

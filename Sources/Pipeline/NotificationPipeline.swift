@@ -189,6 +189,6 @@ public final class NotificationPipeline: Role, Sendable {
                 "not drained within \(configuration.shutdownTimeout): nothing is lost, the open transactions time out "
                 + "and are done again", longestCall: configuration.longestCall)
         var supervision = Supervision(host, crew, terms, logger)
-        try supervision.untilAllHaveEnded(StatusReport(meter))
+        try supervision.untilAllHaveEnded(PipelineStatusLine(meter: meter))
     }
 }

@@ -11,8 +11,9 @@ struct SupervisionTests {
         drains: "drains", drainTimeout: .seconds(10), notDrained: "not drained", longestCall: .seconds(140))
 
     private struct Silent: StatusLine {
-        mutating func next(_ time: Duration) -> String? { nil }
-        func total(_ time: Duration) -> String { "ended" }
+        var reading: Int { 0 }
+        func line(from last: Int, to now: Int, in time: Duration) -> String? { nil }
+        func total(_ now: Int, in time: Duration) -> String { "ended" }
     }
 
     private struct Broken: Error {}

@@ -61,7 +61,7 @@ final class ChannelTable {
 
     /// Stages what a record changes. Records of other audiences change nothing.
     func apply(_ record: SubscriptionRecord, timestamp: WallTime?) throws(StoreError) -> Change {
-        if (record.value?.count ?? 0) <= RecentFingerprints.largestValue {
+        if RecentFingerprints.remembers(record.value) {
             stagedFingerprints.append(
                 RecordFingerprint(offset: record.offset, timestamp: timestamp, key: record.key))
         }

@@ -3,24 +3,17 @@ import Telemetry
 
 /// The line of status: what was finished since the last one, and the totals at the end.
 struct DeliveryStatusLine: StatusLine {
-    private let meter: DeliveryMeter
-    private let board: DeliveryBoard
-    private var last: DeliveryMeter.Reading
+    let meter: DeliveryMeter
+    let board: DeliveryBoard
 
-    init(_ meter: DeliveryMeter, _ board: DeliveryBoard) {
-        self.meter = meter
-        self.board = board
-        last = meter.reading
-    }
+    var reading: DeliveryMeter.Reading { meter.reading }
 
-    mutating func next(_ time: Duration) -> String? {
-        let reading = meter.reading
+    func line(from last: DeliveryMeter.Reading, to now: DeliveryMeter.Reading, in time: Duration) -> String? {
         let seconds = time / .seconds(1)
-        defer { last = reading }
         let rates = [
-            "\(NumberText.rate(Double(reading.requests - last.requests) / seconds)) requests/s",
-            "\(NumberText.rate(Double(reading.outcomes - last.outcomes) / seconds)) outcomes/s",
-            "\(NumberText.rate(Double(reading.retries - last.retries) / seconds)) retries/s",
+            "\(NumberText.rate(Double(now.requests - last.requests) / seconds)) requests/s",
+            "\(NumberText.rate(Double(now.outcomes - last.outcomes) / seconds)) outcomes/s",
+            "\(NumberText.rate(Double(now.retries - last.retries) / seconds)) retries/s",
         ]
         let lanes = board.all.map { name, lane in
             let paused = lane.isPaused || !lane.pausedCredentials.isEmpty ? ", paused" : ""
@@ -29,10 +22,8 @@ struct DeliveryStatusLine: StatusLine {
         return (rates + lanes).joined(separator: "; ")
     }
 
-    func total(_ time: Duration) -> String {
-        let reading = meter.reading
-        return
-            "ended: \(reading.requests) requests, \(reading.outcomes) outcomes, of which \(reading.accepted) accepted, "
-            + "\(reading.retries) retries, in \(Int(time / .seconds(1))) s"
+    func total(_ now: DeliveryMeter.Reading, in time: Duration) -> String {
+        "ended: \(now.requests) requests, \(now.outcomes) outcomes, of which \(now.accepted) accepted, "
+            + "\(now.retries) retries, in \(Int(time / .seconds(1))) s"
     }
 }

@@ -1,13 +1,18 @@
-/// The fingerprints of the last sixteen records of ordinary size read from a partition, oldest first. A store recognises by them the log
-/// that it came from (ADR 30).
+/// The fingerprints of the last sixteen records of ordinary size read from a partition, oldest first. A store recognises by
+/// them the log that it came from (ADR 30).
 package struct RecentFingerprints: Equatable, Sendable {
     package static let limit = 16
-    /// A record with a larger value, in bytes, is not remembered: whoever compares the log would have to read it again, and
-    /// one of hundreds of megabytes takes longer than there is time.
-    package static let largestValue = 1 << 20
+    /// In bytes.
+    @inlinable
+    package static var largestValue: Int { 1 << 20 }
     package private(set) var elements: [RecordFingerprint] = []
 
     package init() {}
+
+    /// Whether a record with this value is remembered. Whoever compares the log has to read it again, and one of hundreds of
+    /// megabytes takes longer than there is time.
+    @inlinable
+    package static func remembers(_ value: UnsafeRawBufferPointer?) -> Bool { (value?.count ?? 0) <= largestValue }
 
     /// Adds the newest; from the seventeenth on, the oldest is dropped. Allocates only for the first sixteen.
     package mutating func append(_ fingerprint: RecordFingerprint) {

@@ -65,7 +65,7 @@ package final class PartitionOrders {
         now = 0
         offset = max(0, record.offset)
         self.latest = latest
-        if (record.value?.count ?? 0) <= RecentFingerprints.largestValue {
+        if RecentFingerprints.remembers(record.value) {
             recent?.note(offset: record.offset, timestamp: record.timestamp, key: record.key)
         }
         if let timestamp = record.timestamp, timestamp > .epoch { take(timestamp, undo: &undo) }

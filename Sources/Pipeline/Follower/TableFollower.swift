@@ -208,7 +208,7 @@ struct TableFollower: ~Copyable {
             let record = records[index]
             let partition = Int(record.partition)
             guard left[partition] > 0, record.offset >= offsets[partition],
-                (record.value?.count ?? 0) <= RecentFingerprints.largestValue
+                RecentFingerprints.remembers(record.value)
             else { continue }
             left[partition] -= 1
             last.append(index)
