@@ -19,6 +19,8 @@ class Mix:
 
     # The share of records that cannot be processed.
     poison_rate: float = 0.001
+    # One happens at most so many milliseconds after the other.
+    longest_step: int = 80_000
     # The share of the changes of status that name no event type: they are the order as it stands.
     snapshot_rate: float = 0
     # If set, half of the orders have a slot that starts in one of the three minutes after this time, or one to three quarters of
@@ -42,7 +44,7 @@ class Events:
         self.past, self.ended = [], []
 
     def next(self):
-        self.now += self.chance.randrange(1, 80_000)
+        self.now += self.chance.randrange(1, self.mix.longest_step)
         if self.past and self.chance.random() < 0.02:
             return self.chance.choice(self.past)
         each = self._next()
