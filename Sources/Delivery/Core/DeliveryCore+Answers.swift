@@ -9,8 +9,9 @@ extension DeliveryCore {
         guard let (key, record) = takeInFlight(tag), let index = record.record.credential else { return nil }
         let kind = status.map(AnswerKind.init(status:)) ?? .failed
         credentials[index].bucket?.answered(kind, now: now)
-        judge(tag, kind, now: now)
+        judge(tag, kind, of: record.record.device, now: now)
         judge(tag, verdict, of: index, now: now)
+        noteAcceptance(verdict, now: now)
         record.note.status = status ?? record.note.status
         record.note.reason = verdict.reason
         count(record, now: now)
@@ -79,8 +80,8 @@ extension DeliveryCore {
 
     // MARK: Pauses
 
-    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, now: WallTime) {
-        let fails = health.record(kind, now: now)
+    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, of device: DeviceOrder.Device, now: WallTime) {
+        let fails = health.record(kind, of: device, now: now)
         if tag == laneProbe {
             laneProbe = nil
             switch kind {
@@ -92,8 +93,24 @@ extension DeliveryCore {
             }
         } else if fails, pause == nil {
             pause = .lane(now: now)
-            clock.begin(now: now)
+            settleClock(now: now)
         }
+    }
+
+    /// From a failure until anybody's push is taken or refused, time is no push's own.
+    private mutating func noteAcceptance(_ verdict: Verdict, now: WallTime) {
+        switch verdict {
+        case .accepted, .deadDevice, .refused: acceptsNothing = false
+        case .retry, .slowDown: acceptsNothing = true
+        // The credential pauses, or gets a new token.
+        case .refreshCredential, .pauseCredential: return
+        }
+        settleClock(now: now)
+    }
+
+    /// The time counts while requests can be sent and are accepted.
+    mutating func settleClock(now: WallTime) {
+        if canSend, !acceptsNothing { clock.end(now: now) } else { clock.begin(now: now) }
     }
 
     private mutating func judge(_ tag: UInt64, _ verdict: Verdict, of index: Int, now: WallTime) {
@@ -110,7 +127,7 @@ extension DeliveryCore {
     private mutating func pauseCredential(_ index: Int, _ reason: String, now: WallTime) {
         guard credentials[index].pause == nil else { return }
         credentials[index].pause = .credential(reason, now: now)
-        clock.begin(now: now)
+        settleClock(now: now)
     }
 
     mutating func resume(credential index: Int, now: WallTime) {
@@ -120,7 +137,7 @@ extension DeliveryCore {
     }
 
     private mutating func restart(_ now: WallTime) {
-        if canSend { clock.end(now: now) }
+        settleClock(now: now)
         for index in credentials.indices { credentials[index].bucket?.restart(now: now) }
     }
 

@@ -53,7 +53,7 @@ extension DeliveryCore {
         case .full: return false
         }
         var note = note
-        note.used += clock.unpaused(from: appendedAt, to: now)
+        note.used = min(note.used, settings.longestTry) + clock.unpaused(from: appendedAt, to: now)
         let notBefore = note.notBefore
         note.notBefore = nil
         let key = hold(
@@ -63,8 +63,6 @@ extension DeliveryCore {
             conclude(key, note.attempts == 0 ? .expired : .gaveUp, now: now)
         } else if record.credential == nil {
             conclude(key, .refused, reason: MessageProblem.noCredential.rawValue, now: now)
-        } else if note.used >= settings.longestTry {
-            conclude(key, .gaveUp, now: now)
         } else if let notBefore, notBefore > now {
             held[key]?.note.notBefore = notBefore
             park(key, in: self.tier(attempts: 0, wait: notBefore - now))

@@ -33,6 +33,8 @@ package struct DeliveryCore {
     var laneProbe: UInt64?
     var credentials: [LaneCredential]
     var clock = PauseClock()
+    /// Whether requests have failed, and none was taken or refused since.
+    var acceptsNothing = false
 
     /// The most requests that may have been sent twice.
     package internal(set) var possiblyTwice = 0
@@ -177,8 +179,7 @@ package struct DeliveryCore {
     /// A credential has a token, or has none. A new file ends its pause.
     package mutating func setCredential(_ index: Int, isReady: Bool, isNew: Bool = false, now: WallTime) {
         credentials[index].isReady = isReady
-        // The time without a token counts as a pause: nothing could be sent.
-        if !isReady { clock.begin(now: now) } else if canSend { clock.end(now: now) }
+        settleClock(now: now)
         if isNew, credentials[index].pause != nil { resume(credential: index, now: now) }
     }
 

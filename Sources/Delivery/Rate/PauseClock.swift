@@ -1,9 +1,11 @@
 import Time
 
-/// How long a lane has been paused: that time does not count when a message is given up.
+/// How long a lane has been paused, or nothing was accepted: that time does not count when a message is given up.
 package struct PauseClock: Sendable {
     /// Older pauses are forgotten, and count then: a message is given up after an hour.
     private static let kept = 64
+    /// In milliseconds. Shorter ones count: each failure between two answers is one, and they would take the places.
+    private static let shortest: Int64 = 1_000
 
     private var pauses: [Range<WallTime>] = []
     private var began: WallTime?
@@ -17,7 +19,7 @@ package struct PauseClock: Sendable {
     package mutating func end(now: WallTime) {
         guard let start = began else { return }
         began = nil
-        guard now > start else { return }
+        guard now - start >= Self.shortest else { return }
         if pauses.count == Self.kept { pauses.removeFirst() }
         pauses.append(start..<now)
     }

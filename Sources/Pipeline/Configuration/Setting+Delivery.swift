@@ -32,7 +32,7 @@ extension Setting {
         },
         .duration(
             "delivery.give-up", \.configuration.delivery.longestTry, default: "1h", .seconds(1) ... .days(1),
-            "A push is given up after so long, pauses not counted, or when it expires."),
+            "A push is given up at its first failure after so long, outages not counted, or when it expires."),
         .integer(
             "delivery.in-flight", \.configuration.delivery.inFlight, default: .value("1000"), 1...20_000,
             "The requests of a lane that are in flight, in a process."),

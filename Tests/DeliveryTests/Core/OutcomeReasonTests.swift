@@ -58,16 +58,18 @@ struct OutcomeReasonTests {
         #expect(silent.status == 500 && silent.reason == "no_answer")
     }
 
-    @Test("given up when it is read again, at its expiry or after the longest try: with what the note says")
+    @Test("given up at its expiry when it is read again; after the longest try one more request decides")
     func atReading() throws {
-        for (now, used) in [(200_000, 0), (10_000, 3_600_000)] as [(WallTime, Int64)] {
+        for (now, used, sent) in [(200_000, 0, 0), (10_000, 3_600_000, 1)] as [(WallTime, Int64, Int)] {
             var core = core()
             let note = RetryNote(offset: 0, attempts: 2, used: used, status: 503, reason: "UNAVAILABLE")
             #expect(
                 core.retry(record(expiresAt: 100_000), note, tier: 0, at: 0, appendedAt: now - 10_000, now: now) == true
             )
+            fail(&core, [(.retry(reason: "UNAVAILABLE", counts: true, after: nil), 503)], now: now)
             let outcome = try #require(core.takeTransaction(now: now)?.outcomes.first)
             #expect(outcome.outcome == .gaveUp && outcome.status == 503 && outcome.reason == "UNAVAILABLE")
+            #expect(outcome.attempts == 2 + sent)
         }
     }
 

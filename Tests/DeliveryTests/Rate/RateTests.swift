@@ -90,16 +90,18 @@ struct PauseTests {
     @Test("a lane pauses where over half of at least 20 answers of ten seconds failed")
     func lane() {
         var health = ProviderHealth()
-        for _ in 0..<19 { #expect(health.record(.failed, now: 1_000) == false) }
-        #expect(health.record(.failed, now: 1_000) == true)
+        for _ in 0..<19 { #expect(health.record(.failed, of: 1, now: 1_000) == false) }
+        #expect(health.record(.failed, of: 1, now: 1_000) == true)
         health.reset()
-        for place in 0..<200 { #expect(health.record(place % 2 == 0 ? .answered : .failed, now: 1_000) == false) }
-        #expect(health.record(.failed, now: 1_000) == true)
+        for place in 0..<200 {
+            #expect(health.record(place % 2 == 0 ? .answered : .failed, of: 1, now: 1_000) == false)
+        }
+        #expect(health.record(.failed, of: 1, now: 1_000) == true)
         // Ten seconds later they are forgotten; 429 is no failure.
-        for _ in 0..<19 { #expect(health.record(.failed, now: 11_000) == false) }
-        for _ in 0..<20 { _ = health.record(.throttled, now: 11_000) }
-        #expect(health.record(.failed, now: 11_000) == false)
-        #expect(health.record(.failed, now: 500_000) == false)
+        for _ in 0..<19 { #expect(health.record(.failed, of: 1, now: 11_000) == false) }
+        for _ in 0..<20 { _ = health.record(.throttled, of: 1, now: 11_000) }
+        #expect(health.record(.failed, of: 1, now: 11_000) == false)
+        #expect(health.record(.failed, of: 1, now: 500_000) == false)
     }
 
     @Test("answers of the last ten seconds count together")
@@ -107,11 +109,11 @@ struct PauseTests {
         var health = ProviderHealth()
         for second in 0..<9 as Range<Int64> {
             let now = WallTime(milliseconds: second * 1_000)
-            #expect(!health.record(.failed, now: now) && !health.record(.failed, now: now))
+            #expect(!health.record(.failed, of: 1, now: now) && !health.record(.failed, of: 1, now: now))
         }
-        #expect(!health.record(.failed, now: 9_000) && health.record(.failed, now: 9_999))
+        #expect(!health.record(.failed, of: 1, now: 9_000) && health.record(.failed, of: 1, now: 9_999))
         // The first two are out again.
-        #expect(!health.record(.answered, now: 10_000) && health.record(.failed, now: 10_000))
+        #expect(!health.record(.answered, of: 1, now: 10_000) && health.record(.failed, of: 1, now: 10_000))
     }
 
     @Test("one probe at a time, at intervals that double: of a lane 10 to 60 s, of a credential 1 to 15 min")
@@ -143,15 +145,19 @@ struct PauseTests {
     @Test("pauses do not count: also one that is not over, and one that began before")
     func clock() {
         var clock = PauseClock()
-        #expect(clock.unpaused(from: 0, to: 100) == 100 && clock.unpaused(from: 100, to: 0) == 0)
-        clock.begin(now: 10)
-        clock.begin(now: 15)
-        #expect(clock.isPaused && clock.unpaused(from: 0, to: 30) == 10 && clock.unpaused(from: 20, to: 30) == 0)
-        clock.end(now: 40)
-        clock.end(now: 50)
-        #expect(!clock.isPaused && clock.unpaused(from: 0, to: 100) == 70 && clock.unpaused(from: 30, to: 100) == 60)
-        clock.begin(now: 60)
-        clock.end(now: 70)
-        #expect(clock.unpaused(from: 0, to: 100) == 60 && clock.unpaused(from: 65, to: 68) == 0)
+        #expect(clock.unpaused(from: 0, to: 100_000) == 100_000 && clock.unpaused(from: 100_000, to: 0) == 0)
+        clock.begin(now: 10_000)
+        clock.begin(now: 15_000)
+        #expect(
+            clock.isPaused && clock.unpaused(from: 0, to: 30_000) == 10_000
+                && clock.unpaused(from: 20_000, to: 30_000) == 0)
+        clock.end(now: 40_000)
+        clock.end(now: 50_000)
+        #expect(
+            !clock.isPaused && clock.unpaused(from: 0, to: 100_000) == 70_000
+                && clock.unpaused(from: 30_000, to: 100_000) == 60_000)
+        clock.begin(now: 60_000)
+        clock.end(now: 70_000)
+        #expect(clock.unpaused(from: 0, to: 100_000) == 60_000 && clock.unpaused(from: 65_000, to: 68_000) == 0)
     }
 }
