@@ -41,7 +41,7 @@ struct APNsAnswer {
             // TooManyRequests is about one device. TooManyProviderTokenUpdates: the token is kept, and sent again.
             return .retry(reason: reason, counts: true, after: after)
         case 500...:
-            return .retry(reason: reason, counts: true, after: max(after ?? 0, Self.waitAfterFault))
+            return .retry(reason: reason, counts: true, after: after, advised: Self.waitAfterFault)
         default:
             // What is between us and APNs: 407, 408, a redirect.
             return .retry(reason: reason, counts: true, after: after)

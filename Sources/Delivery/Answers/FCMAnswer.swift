@@ -58,7 +58,7 @@ struct FCMAnswer {
             guard let errorCode else { return .pauseCredential(reason: reason) }
             return errorCode == "UNREGISTERED" ? .deadDevice(reason: reason, .now) : .refused(reason: reason)
         case 429:
-            return .slowDown(reason: reason, after: after ?? Self.defaultWait)
+            return .slowDown(reason: reason, after: after, advised: after == nil ? Self.defaultWait : 0)
         case 405, 406, 410...417, 421...428, 430...499:
             return .refused(reason: reason)
         default:

@@ -11,22 +11,24 @@ package enum Verdict: Equatable, Sendable {
     /// To be sent again.
     ///
     /// - `counts`: whether it may have reached the provider: an attempt.
-    /// - `after`: not before so many milliseconds; nil leaves the time to the ladder of retries.
-    case retry(reason: String, counts: Bool, after: Int64?)
+    /// - `after`: not before so many milliseconds, as the answer says; nil leaves the time to the ladder of retries.
+    /// - `advised`: the same as the provider's documents say; a push that does not live so long is tried sooner.
+    case retry(reason: String, counts: Bool, after: Int64?, advised: Int64 = 0)
     /// The credential's token has expired: to be sent again with a new one, once. Pauses the credential if that is of
     /// no use.
     case refreshCredential(reason: String)
     /// The provider does not accept the credential, whatever the message is.
     case pauseCredential(reason: String)
-    /// The credential sends too much: to be sent again, after so many milliseconds.
-    case slowDown(reason: String, after: Int64)
+    /// The credential sends too much: to be sent again, as for `retry`.
+    case slowDown(reason: String, after: Int64?, advised: Int64 = 0)
 
     /// The code of a failure; nil if it was accepted.
     package var reason: String? {
         switch self {
         case .accepted: nil
-        case .deadDevice(let reason, _), .refused(let reason), .retry(let reason, _, _), .refreshCredential(let reason),
-            .pauseCredential(let reason), .slowDown(let reason, _):
+        case .deadDevice(let reason, _), .refused(let reason), .retry(let reason, _, _, _),
+            .refreshCredential(let reason),
+            .pauseCredential(let reason), .slowDown(let reason, _, _):
             reason
         }
     }

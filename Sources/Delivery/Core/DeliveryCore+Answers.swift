@@ -9,6 +9,7 @@ extension DeliveryCore {
         guard let (key, record) = takeInFlight(tag), let index = record.record.credential else { return nil }
         let kind = status.map(AnswerKind.init(status:)) ?? .failed
         credentials[index].bucket?.answered(kind, now: now)
+        ramp?.answered(kind)
         judge(tag, kind, of: record.record.device, now: now)
         judge(tag, verdict, of: index, now: now)
         noteAcceptance(verdict, now: now)
@@ -29,13 +30,13 @@ extension DeliveryCore {
         case .refused:
             record.note.attempts += 1
             conclude(key, .refused, now: now)
-        case .retry(_, let counts, let after):
+        case .retry(_, let counts, let after, let advised):
             if counts { record.note.attempts += 1 }
             if status == nil, counts { possiblyTwice += 1 }
-            again(key, after: after, now: now)
-        case .slowDown(_, let after):
+            again(key, after: after, advised: advised, now: now)
+        case .slowDown(_, let after, let advised):
             record.note.attempts += 1
-            again(key, after: after, now: now)
+            again(key, after: after, advised: advised, now: now)
         case .refreshCredential(let reason):
             guard !record.isRefreshed else {
                 pauseCredential(index, reason, now: now)
@@ -66,15 +67,19 @@ extension DeliveryCore {
         record.usedUntil = now
     }
 
-    private mutating func again(_ key: HeldKey, after: Int64?, now: WallTime) {
+    /// Waits for another attempt: by the ladder, but no longer than the push lives.
+    private mutating func again(_ key: HeldKey, after: Int64?, advised: Int64, now: WallTime) {
         guard let record = held[key] else { return }
-        let tier = tier(attempts: record.note.attempts, wait: after ?? 0)
-        let due = now + max(settings.tiers[tier], after ?? 0)
-        guard record.note.used < settings.longestTry, due < record.record.expiresAt else {
+        let left = record.record.expiresAt - now
+        let wait = max(after ?? 0, advised < left ? advised : 0)
+        guard record.note.used < settings.longestTry, wait < left,
+            let longest = settings.tiers.lastIndex(where: { $0 < left })
+        else {
             conclude(key, .gaveUp, now: now)
             return
         }
-        if let after, after > settings.tiers[tier] { record.note.notBefore = now + after }
+        let tier = min(tier(attempts: record.note.attempts, wait: max(wait, advised)), longest)
+        if wait > settings.tiers[tier] { record.note.notBefore = now + wait }
         park(key, in: tier)
     }
 
@@ -139,6 +144,7 @@ extension DeliveryCore {
     private mutating func restart(_ now: WallTime) {
         settleClock(now: now)
         for index in credentials.indices { credentials[index].bucket?.restart(now: now) }
+        ramp = RampUp()
     }
 
     mutating func withdrawProbe(_ tag: UInt64, now: WallTime? = nil) {

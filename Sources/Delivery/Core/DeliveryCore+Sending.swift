@@ -17,20 +17,22 @@ extension DeliveryCore {
         return requests
     }
 
+    /// The most requests in flight.
+    private var places: Int { min(settings.inFlight, ramp?.most ?? settings.inFlight) }
+
     /// The most requests of a kind in flight. Broadcasts never have the last quarter, so that an order finds a place at
     /// once; while orders wait they have half.
     private func mostInFlight(_ kind: PushKind) -> Int {
         switch kind {
-        case .orders: settings.inFlight
-        case .broadcasts:
-            ready[PushKind.orders.index].isEmpty ? settings.inFlight - settings.inFlight / 4 : settings.inFlight / 2
+        case .orders: places
+        case .broadcasts: ready[PushKind.orders.index].isEmpty ? places - places / 4 : places / 2
         }
     }
 
     private func isFull(_ kind: PushKind, most: Int) -> Bool {
         switch kind {
         case .orders: inFlight.count >= most
-        case .broadcasts: inFlight.count >= settings.inFlight || broadcastsInFlight >= most
+        case .broadcasts: inFlight.count >= places || broadcastsInFlight >= most
         }
     }
 

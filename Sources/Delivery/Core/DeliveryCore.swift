@@ -31,6 +31,8 @@ package struct DeliveryCore {
     var health = ProviderHealth()
     var pause: ProbedPause?
     var laneProbe: UInt64?
+    /// After the first pause.
+    var ramp: RampUp?
     var credentials: [LaneCredential]
     var clock = PauseClock()
     /// Whether requests have failed, and none was taken or refused since.

@@ -99,7 +99,7 @@ extension CredentialTrial.Outcome {
         // The provider looked at the message: the credential was accepted before that.
         case .accepted, .deadDevice, .refused, .slowDown: self = .accepted
         case .refreshCredential(let reason), .pauseCredential(let reason): self = .refused(reason)
-        case .retry(let reason, _, _): self = .failed(reason)
+        case .retry(let reason, _, _, _): self = .failed(reason)
         case nil: self = .failed("it was not sent in time")
         }
     }

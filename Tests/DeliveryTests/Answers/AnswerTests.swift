@@ -101,7 +101,7 @@ struct FCMAnswerTests {
             .slowDown(reason: "QUOTA_EXCEEDED", after: 2_000)),
         .init(
             "429 without: a minute", 429, fcm(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"),
-            .slowDown(reason: "QUOTA_EXCEEDED", after: 60_000)),
+            .slowDown(reason: "QUOTA_EXCEEDED", after: nil, advised: 60_000)),
         .init(
             "500 INTERNAL", 500, fcm(500, "INTERNAL", "INTERNAL"),
             .retry(reason: "INTERNAL", counts: true, after: nil)),
@@ -193,14 +193,16 @@ struct APNsAnswerTests {
                 .retry(reason: "TooManyProviderTokenUpdates", counts: true, after: nil)),
             .init(
                 "500 InternalServerError: 15 minutes", 500, #"{"reason":"InternalServerError"}"#,
-                .retry(reason: "InternalServerError", counts: true, after: 900_000)),
+                .retry(reason: "InternalServerError", counts: true, after: nil, advised: 900_000)),
             .init(
                 "503 ServiceUnavailable: 15 minutes, or longer if it says so", 503, #"{"reason":"ServiceUnavailable"}"#,
-                ["retry-after": "1800"], .retry(reason: "ServiceUnavailable", counts: true, after: 1_800_000)),
+                ["retry-after": "1800"],
+                .retry(reason: "ServiceUnavailable", counts: true, after: 1_800_000, advised: 900_000)),
             .init(
-                "503 Shutdown", 503, #"{"reason":"Shutdown"}"#, .retry(reason: "Shutdown", counts: true, after: 900_000)
+                "503 Shutdown", 503, #"{"reason":"Shutdown"}"#,
+                .retry(reason: "Shutdown", counts: true, after: nil, advised: 900_000)
             ),
-            .init("502 with HTML", 502, html, .retry(reason: "http_502", counts: true, after: 900_000)),
+            .init("502 with HTML", 502, html, .retry(reason: "http_502", counts: true, after: nil, advised: 900_000)),
         ]
         + refused(
             400,

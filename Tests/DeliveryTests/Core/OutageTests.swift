@@ -1,4 +1,5 @@
 import Deliveries
+import Subscriptions
 import Testing
 
 @testable import Delivery
@@ -8,6 +9,8 @@ struct OutageTests {
     /// A lane whose retry topics are handed in again when they are due; each second is one step.
     private struct Run {
         var lane: Lane
+        /// What a failed request is answered with.
+        var failure = unavailable
         var ends: [DeliveryRecord] = []
         var sent: [(at: WallTime, device: UInt64)] = []
         private var waiting: [(due: WallTime, retry: LaneTransaction.Retry)] = []
@@ -28,7 +31,7 @@ struct OutageTests {
             for request in lane.core.takeRequests(now: now) {
                 sent.append((now, request.record.device))
                 let (verdict, status) =
-                    fails(request.record.device) ? (unavailable, 503) : (.accepted(providerID: nil), 200)
+                    fails(request.record.device) ? (failure, 503) : (.accepted(providerID: nil), 200)
                 _ = lane.core.answer(request.tag, verdict, status: status, now: now)
             }
             let written = lane.commit(now: now)
@@ -76,6 +79,50 @@ struct OutageTests {
         }
         let accepted = run.ends.count { $0.outcome == .accepted }
         #expect(accepted == 29 && run.ends.contains { $0.outcome == .gaveUp })
+    }
+
+    @Test("after a pause requests begin with one in flight, and with one more for each that is answered")
+    func ramp() {
+        var lane = Lane { $0.inFlight = 100 }
+        for device in 0..<3 as Range<UInt64> { lane.dispatch(device: device) }
+        lane.exchange(unavailable, status: 503, now: 0)
+        for device in 100..<400 as Range<UInt64> { lane.dispatch(device: device) }
+        lane.exchange(.accepted(providerID: nil), status: 200, now: 10_000)
+        #expect(!lane.core.isPaused)
+        var (sent, now) = ([Int](), WallTime(milliseconds: 10_000))
+        while let requests = Optional(lane.core.takeRequests(now: now)), !requests.isEmpty {
+            sent.append(requests.count)
+            now += 100
+            for (place, request) in requests.enumerated() {
+                // Too much for now: it does not grow.
+                let isThrottled = sent.count == 4 && place < 2
+                let verdict = isThrottled ? Verdict.slowDown(reason: "x", after: 1_000) : .accepted(providerID: nil)
+                _ = lane.core.answer(request.tag, verdict, status: isThrottled ? 429 : 200, now: now)
+            }
+        }
+        #expect(sent == [1, 2, 4, 8, 14, 28, 56, 100, 86])
+    }
+
+    @Test(
+        "a short-lived push is tried again within its life, after the longest delay that fits: the last time near its end",
+        arguments: [
+            // APNs asks for 15 minutes: obeyed where the push lives so long.
+            (.apns, 1_000, nil, [0, 900, 960, 970, 980, 990]),
+            (.apns, 2_000, nil, [0, 900, 1_800, 1_860, 1_920, 1_980, 1_990]),
+            (.apns, 300, nil, [0, 60, 120, 180, 240, 250, 260, 270, 280, 290]), (.apns, 15, nil, [0, 10]),
+            (.apns, 10, nil, [0]),
+            // What the answer itself asks for is not undercut.
+            (.apns, 300, "200", [0, 200]), (.apns, 300, "300", [0]),
+            (.fcm, 300, nil, [0, 10, 70, 130, 190, 250, 260, 270, 280, 290]), (.fcm, 100, "60", [0, 60]),
+        ] as [(Platform, Int64, String?, [Int64])])
+    func shortLived(platform: Platform, life: Int64, retryAfter: String?, expected: [Int64]) {
+        var run = Run { _ in }
+        run.lane.dispatch(expiresAt: WallTime(milliseconds: life * 1_000))
+        let headers = retryAfter.map { ["retry-after": $0] } ?? [:]
+        run.failure = AnswerRow("", 503, "", headers, unavailable).read(from: platform)
+        for second in 0..<life { run.step(now: WallTime(milliseconds: second * 1_000)) { _ in true } }
+        #expect(run.ends.map(\.outcome) == [.gaveUp])
+        #expect(run.sent.map { $0.at.milliseconds / 1_000 } == expected)
     }
 
     @Test("the failures of one device alone pause nothing, however many they are; those of three in a row do")

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from model.pushes import lane_offset, push_of
 from model.report import Report
 
-# What APNs asks to wait after a fault of its own.
-APNS_WAIT_MS = 900_000
 LONGEST_LIFE = 2_419_200
 # Reasons of the sender's own, with which nothing was sent.
 NO_ANSWER = "no_answer"
@@ -38,7 +36,7 @@ class DeliveryRun:
     unsaid: list = field(default_factory=list)
     # Periods in milliseconds since 1970 in which a process died, was frozen or lost its partitions.
     disturbances: list = field(default_factory=list)
-    # delivery.give-up, and the longest time from a failure to its retry, but for APNs' own.
+    # delivery.give-up, and the longest time from a failure to its retry.
     give_up: int = 3_600_000
     longest_wait: int = 15_000
     # From the decision to send until the provider has the whole request.
@@ -53,12 +51,7 @@ class DeliveryRun:
         """Whether a push may have been given up before a later request: for its age, or because its next attempt would come after
         its expiry."""
         failed = [each for each in push.requests if each.place < later.place]
-        return later.time >= push.timestamp + self.give_up or any(
-            each.time + self.wait_after(push, each.status) >= push.expires for each in failed
-        )
-
-    def wait_after(self, push, status):
-        return APNS_WAIT_MS if push.platform == "apns" and status >= 500 else self.longest_wait
+        return later.time >= push.timestamp + self.give_up or any(each.time + self.longest_wait >= push.expires for each in failed)
 
     def is_unsaid(self, time):
         return any(first <= time <= last for first, last in self.unsaid)
@@ -171,8 +164,7 @@ def _check_outcome(push, run, report):
             if "reason" not in value and value["attempts"]:
                 report.add("given up without a reason", said)
             _check_reason(push, value, said, report)
-            wait = run.wait_after(push, value.get("status", 0))
-            if record.timestamp < min(push.expires - wait, push.timestamp + run.give_up):
+            if record.timestamp < min(push.expires - run.longest_wait, push.timestamp + run.give_up):
                 report.add("given up too early", f"{said}, written at {record.timestamp}")
         # Of broadcasts alone, which have a topic of their own.
         case "cancelled":
