@@ -130,8 +130,8 @@ final class ClientLoop {
                 .failure(.invalidRequest(detail: "the header \(name) has a character that no header may have")))
         }
         let transfer = idle.removeLast()
-        transfer.begin(request, at: now)
-        if nextExpiry == .max { nextExpiry = now + timeout }
+        transfer.begin(request, at: now, within: timeout)
+        nextExpiry = min(nextExpiry, transfer.nextExpiry(after: now))
         origin.wait(transfer)
     }
 
@@ -140,7 +140,7 @@ final class ClientLoop {
         while let connection = origin.room {
             while connection.hasRoom, let transfer = origin.takeFirst() {
                 guard let request = transfer.request else { continue }
-                if let startBy = request.startBy, .now > startBy {
+                if transfer.isLate {
                     finish(transfer, .failure(.tooLate))
                 } else if !connection.submit(transfer, request) {
                     origin.putBack(transfer)
@@ -190,16 +190,20 @@ final class ClientLoop {
         for connection in connections { connection.flush() }
     }
 
-    /// Ends what has taken too long.
+    /// Ends what has taken too long, and what was not sent by its time.
     private func expire(_ now: UInt64) {
         var silent: [(connection: Connection, since: UInt64)] = []
         giveUp { transfer in
-            guard transfer.request != nil, now >= transfer.startedAt + timeout else { return nil }
-            if let connection = transfer.connection { silent.append((connection, transfer.startedAt)) }
-            return .timedOut(sent: transfer.isSent)
+            guard transfer.request != nil else { return nil }
+            if now >= transfer.endsAt {
+                if let connection = transfer.connection { silent.append((connection, transfer.startedAt)) }
+                return .timedOut(sent: transfer.isSent)
+            }
+            return now >= transfer.sendBy && !transfer.isSent ? .tooLate : nil
         }
         for item in silent { item.connection.endIfSilent(since: item.since) }
-        nextExpiry = transfers.lazy.filter { $0.request != nil }.map { $0.startedAt + self.timeout }.min() ?? .max
+        for transfer in transfers where now >= transfer.sendBy { transfer.connection?.endIfBlocked() }
+        nextExpiry = transfers.lazy.map { $0.nextExpiry(after: now) }.min() ?? .max
     }
 
     /// Whether the process was stopped for a while, as seen before each write: what was made before would be sent now, requests
@@ -214,8 +218,7 @@ final class ClientLoop {
         guard wasStopped else { return }
         for connection in connections where connection.hasUnsent { connection.end(Self.stopped) }
         giveUp { transfer in
-            guard let startBy = transfer.request?.startBy, .now > startBy else { return nil }
-            return Self.stopped
+            transfer.isLate ? Self.stopped : nil
         }
     }
 

@@ -108,6 +108,11 @@ final class Connection {
         if lastAnswer < time { end(lost("no answer came through it")) }
     }
 
+    /// Ends a connection of whose requests one is too late, and may be among what the socket has not taken.
+    func endIfBlocked() {
+        if hasUnsent { end(lost("a request that it did not take in time could not be taken back")) }
+    }
+
     private func lost(_ detail: String) -> HTTPFailure {
         let detail = handle.map { $0.detail.isEmpty ? detail : $0.detail } ?? detail
         return .connectionLost(sent: isReady, detail: detail)

@@ -19,7 +19,10 @@ enum HTTP2Callbacks {
 
     /// A part of a request's body.
     static let readBody: nghttp2_data_source_read_callback = { session, stream, buffer, size, flags, _, _ in
-        guard let transfer = transfer(session, stream), let flags else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
+        // What is too late is reset soon: the client's thread looks after it has received.
+        guard let transfer = transfer(session, stream), let flags, !transfer.isLate else {
+            return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+        }
         let (count, isEnd) = transfer.copyBody(to: UnsafeMutableRawBufferPointer(start: buffer, count: size))
         if isEnd { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
         return count

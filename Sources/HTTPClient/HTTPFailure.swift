@@ -1,11 +1,11 @@
 /// Why a request has no answer.
 ///
-/// `sent` says whether any of it was given to a connection that was ready: if not, the server cannot have seen it.
+/// `sent` says whether the server may have all of it: if not, it cannot have acted on it.
 /// `detail` is libcurl's sentence; it has names of hosts, and nothing of paths, headers or bodies.
 package enum HTTPFailure: Error, Sendable, Equatable {
     /// `HTTPClientConfiguration.timeout` or its `connectTimeout` has passed.
     case timedOut(sent: Bool)
-    /// `HTTPRequest.startBy` has passed before it could be sent.
+    /// `HTTPRequest.sendBy` has passed before all of it was sent: its stream, if it had one, was reset.
     case tooLate
     /// The connection ended before the answer did. The client does not send such a request again.
     case connectionLost(sent: Bool, detail: String)

@@ -5,6 +5,9 @@ final class Transfer {
     private(set) var request: HTTPRequest?
     /// In nanoseconds of the monotonic clock.
     private(set) var startedAt: UInt64 = 0
+    /// When its answer, and when the server, is to have all of it. `.max` between two requests.
+    private(set) var endsAt = UInt64.max
+    private(set) var sendBy = UInt64.max
     /// Where it was sent; nil while it waits for a connection.
     private(set) var connection: Connection?
     private(set) var stream: Int32 = 0
@@ -16,24 +19,37 @@ final class Transfer {
     private var headers: [HTTPHeader] = []
     private var body: [UInt8] = []
 
-    func begin(_ request: HTTPRequest, at time: UInt64) {
+    /// - Parameter timeout: nanoseconds until its answer is to be there.
+    func begin(_ request: HTTPRequest, at time: UInt64, within timeout: UInt64) {
         self.request = request
         startedAt = time
+        endsAt = time + timeout
+        guard let limit = request.sendBy else { return }
+        sendBy = time + min(max(limit - .now, .zero), .seconds(86_400)).wholeNanoseconds
     }
 
-    /// It is given to a connection that is ready: the server may see it from now on.
+    /// The next time at which something may have taken too long.
+    func nextExpiry(after now: UInt64) -> UInt64 { sendBy > now ? min(sendBy, endsAt) : endsAt }
+
+    /// Whether nothing more of it may be sent. By the clock that goes on while the machine is suspended.
+    var isLate: Bool { request?.sendBy.map { .now > $0 } ?? false }
+
+    /// It is given to a connection that is ready.
     func sent(on connection: Connection, stream: Int32) {
         self.connection = connection
         self.stream = stream
     }
 
-    var isSent: Bool { connection != nil }
+    /// Whether the server may have all of it.
+    var isSent: Bool { connection != nil && isWholeBodySent }
 
     /// Gives the request back, and is free for the next one.
     func end() -> HTTPRequest? {
         defer {
             request = nil
             connection = nil
+            endsAt = .max
+            sendBy = .max
             bodySent = 0
             status = 0
             headSize = 0

@@ -148,15 +148,54 @@ import Testing
         client.client.submit([.to(server.url, tag: 1)])
         #expect(eventually { server.counts.requests == 1 })
         var request = HTTPRequest.to(server.url, tag: 2)
-        let startBy = ContinuousClock.now + .milliseconds(100)
-        request.startBy = startBy
+        let sendBy = ContinuousClock.now + .milliseconds(100)
+        request.sendBy = sendBy
         client.client.submit([request])
-        #expect(eventually { .now > startBy })
+        #expect(eventually { .now > sendBy })
         server.answerWaiting()
         let results = client.results(2)
         #expect(results.first { $0.tag == 1 }?.outcome.isAnswer == true)
         #expect(results.first { $0.tag == 2 }?.outcome == .failure(.tooLate))
         #expect(!HTTPFailure.tooLate.mayHaveArrived)
+        #expect(server.counts.requests == 1)
+    }
+
+    @Test("a request that the server's flow control holds back past its time is reset, and never whole at the server")
+    func heldBack() throws {
+        var faults = ConnectionFaults()
+        faults.window = 0
+        let server = try makeEcho(faults)
+        let client = try TestClient(authority) { $0.timeout = .seconds(2) }
+        var late = HTTPRequest.to(server.url, tag: 1)
+        late.sendBy = .now + .milliseconds(200)
+        var inTime = HTTPRequest.to(server.url, tag: 2)
+        inTime.sendBy = .now + .seconds(60)
+        client.client.submit([late, inTime])
+        #expect(client.results(1, within: 1).map(\.outcome) == [.failure(.tooLate)])
+        #expect(eventually { server.counts.cancelled == 1 })
+        faults.window = 1 << 20
+        server.setFaults(faults)
+        #expect(client.results(1).first { $0.tag == 2 }?.outcome.isAnswer == true)
+        #expect(server.counts.requests == 1 && client.client.connectionsOpened == 1)
+    }
+
+    @Test("a request that is whole at the server in time waits for its answer; a time-out before that never arrived")
+    func wholeInTime() throws {
+        var faults = ConnectionFaults()
+        let server = try StandInServer(authority: authority) { _ in
+            var answer = StandInAnswer(status: 200)
+            answer.course = .never
+            return answer
+        }
+        let client = try TestClient(authority) { $0.timeout = .milliseconds(400) }
+        var request = HTTPRequest.to(server.url, tag: 1)
+        request.sendBy = .now + .milliseconds(150)
+        client.client.submit([request])
+        #expect(eventually { server.counts.requests == 1 })
+        #expect(client.results(1).map(\.outcome) == [.failure(.timedOut(sent: true))])
+        faults.window = 0
+        server.setFaults(faults)
+        #expect(client.post([.to(server.url, tag: 2)]).map(\.outcome) == [.failure(.timedOut(sent: false))])
         #expect(server.counts.requests == 1)
     }
 

@@ -67,18 +67,20 @@ extension DeliveryCore {
         record.usedUntil = now
     }
 
-    /// Waits for another attempt: by the ladder, but no longer than the push lives.
+    /// Waits for another attempt: by the ladder, but no longer than the push lives. Advice that would cost it its only
+    /// other attempt is not followed.
     private mutating func again(_ key: HeldKey, after: Int64?, advised: Int64, now: WallTime) {
         guard let record = held[key] else { return }
         let left = record.record.expiresAt - now
-        let wait = max(after ?? 0, advised < left ? advised : 0)
+        let tried = min(left, settings.longestTry - record.note.used)
+        let wait = max(after ?? 0, advised < tried ? advised : 0)
         guard record.note.used < settings.longestTry, wait < left,
             let longest = settings.tiers.lastIndex(where: { $0 < left })
         else {
             conclude(key, .gaveUp, now: now)
             return
         }
-        let tier = min(tier(attempts: record.note.attempts, wait: max(wait, advised)), longest)
+        let tier = min(tier(attempts: record.note.attempts, wait: max(wait, min(advised, tried))), longest)
         if wait > settings.tiers[tier] { record.note.notBefore = now + wait }
         park(key, in: tier)
     }

@@ -130,7 +130,7 @@ final class CredentialSender {
                     HTTPRequest(
                         tag: request.tag, url: message.url,
                         headers: message.headers.map { HTTPHeader($0.name, $0.value) }, body: message.body,
-                        startBy: start + min(patience, .milliseconds(request.record.expiresAt - now))))
+                        sendBy: start + min(patience, .milliseconds(request.record.expiresAt - now))))
             } catch {
                 failed.append((request.tag, error))
             }

@@ -2,6 +2,8 @@
 package struct ConnectionFaults: Sendable {
     /// Streams of a connection at a time, as its SETTINGS say.
     package var streams: UInt32 = 100
+    /// How many bytes of a stream's body it takes, as its SETTINGS say; 0 is a server whose flow control is closed.
+    package var window: UInt32 = 1 << 20
     /// A connection gets a GOAWAY after so many requests; those that were begun later are not processed.
     package var goAwayAfter: Int?
     /// A connection is cut off at every so many requests of the server, before the answer.
@@ -22,4 +24,6 @@ package struct ServerCounts: Sendable {
     /// The most requests of one connection that were without an answer at a time.
     package var mostStreams = 0
     package var handshakesFailed = 0
+    /// Streams that a client gave up (`CANCEL`).
+    package var cancelled = 0
 }

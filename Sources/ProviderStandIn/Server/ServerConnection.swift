@@ -101,16 +101,16 @@ final class ServerConnection {
         // A hostile server's heads are longer than nghttp2 sends by itself.
         nghttp2_option_set_max_send_header_block_length(options, 1 << 30)
         nghttp2_session_server_new2(&session, callbacks, Unmanaged.passUnretained(self).toOpaque(), options)
-        submitSettings(streams: loop.shared.state.withLock { $0.faults.streams })
+        submitSettings(loop.shared.state.withLock { $0.faults })
     }
 
-    func submitSettings(streams: UInt32) {
+    func submitSettings(_ faults: ConnectionFaults) {
         guard let session, !isEnded else { return }
         var settings = [
             nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: streams),
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: faults.streams),
             nghttp2_settings_entry(
-                settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: 1 << 20),
+                settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: faults.window),
         ]
         nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
         send()
@@ -198,7 +198,8 @@ extension ServerConnection {
 
     fileprivate func stream(_ id: Int32) -> ServerStream? { streams[id] }
 
-    fileprivate func closed(_ id: Int32) {
+    fileprivate func closed(_ id: Int32, code: UInt32) {
+        if code == NGHTTP2_CANCEL.rawValue { loop.shared.state.withLock { $0.counts.cancelled += 1 } }
         streams[id] = nil
         waiting.removeAll { $0.stream == id }
     }
@@ -371,7 +372,7 @@ private func receivedFrame(
 private func closedStream(
     session: OpaquePointer?, id: Int32, code: UInt32, context: UnsafeMutableRawPointer?
 ) -> Int32 {
-    connection(context)?.closed(id)
+    connection(context)?.closed(id, code: code)
     return 0
 }
 

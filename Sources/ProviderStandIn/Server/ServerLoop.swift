@@ -73,7 +73,7 @@ final class ServerLoop {
         for command in commands {
             switch command {
             case .stop: isStopped = true
-            case .settings(let streams): for connection in connections { connection.submitSettings(streams: streams) }
+            case .settings(let faults): for connection in connections { connection.submitSettings(faults) }
             case .answerWaiting: for connection in connections { connection.answerDue(at: .max) }
             }
         }

@@ -59,10 +59,10 @@ package final class StandInServer: Sendable {
 
     package var counts: ServerCounts { shared.state.withLock { $0.counts } }
 
-    /// From now on; `streams` reaches connections that are open as new SETTINGS.
+    /// From now on; `streams` and `window` reach connections that are open as new SETTINGS.
     package func setFaults(_ faults: ConnectionFaults) {
         shared.state.withLock { $0.faults = faults }
-        shared.send(.settings(faults.streams))
+        shared.send(.settings(faults))
     }
 
     /// Answers those requests whose answers were `never` or wait for their time.
@@ -116,7 +116,7 @@ package enum AgreedProtocols: Sendable {
 final class Shared: Sendable {
     enum Command {
         case stop
-        case settings(UInt32)
+        case settings(ConnectionFaults)
         case answerWaiting
     }
 

@@ -125,6 +125,19 @@ struct OutageTests {
         #expect(run.sent.map { $0.at.milliseconds / 1_000 } == expected)
     }
 
+    @Test("nor is a wait that a provider's documents ask for longer than a push is tried")
+    func shortTry() {
+        var run = Run { $0.longestTry = 20_000 }
+        run.failure = AnswerRow("", 503, "", [:], unavailable).read(from: .apns)
+        run.lane.dispatch()
+        for second in 0..<1_000 as Range<Int64> {
+            if second % 5 == 0 { run.lane.dispatch(device: 2, now: WallTime(milliseconds: second * 1_000)) }
+            run.step(now: WallTime(milliseconds: second * 1_000)) { $0 == 1 }
+        }
+        #expect(run.sent.filter { $0.device == 1 }.map { $0.at.milliseconds / 1_000 } == [0, 10, 70])
+        #expect(run.ends.contains { $0.outcome == .gaveUp && $0.attempts == 3 })
+    }
+
     @Test("the failures of one device alone pause nothing, however many they are; those of three in a row do")
     func threeDevices() {
         var health = ProviderHealth()
