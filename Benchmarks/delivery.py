@@ -4,7 +4,7 @@
     Scripts/bench --delivery --quick                               the same, small: it shows that all works, and no speed
     Scripts/bench --delivery --only fcm,apns --against CARILLON    another build in turn with this one
 
-The rate and the CPU are those from 10 % to 95 % of the backlog, by what the lane has committed. The stand-in answers at once, in a
+The rate and the CPU are those from 10 % to 95 % of the backlog, by what the group has committed. The stand-in answers at once, in a
 process of its own on the same machine. The latency is from a dispatch record's append to its outcome's, by the broker's clock.
 """
 

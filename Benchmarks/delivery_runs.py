@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import subprocess
 import sys
 import time
 from typing import NamedTuple
@@ -89,7 +90,9 @@ class Bench:
         self.cluster.create_topics({outcomes: (self.options.partitions, BY_BROKER)})
         settings = world.settings(f"b{self.runs}", group_id=group, topic_deliveries=outcomes) | self.stand_in.settings()
         settings |= dict(each.split("=", 1) for each in self.options.set)
-        sender = world.sender(f"b{self.runs}", settings, "--lane", platform)
+        # An older build to compare with calls it a lane.
+        words = subprocess.run([build, "deliver", "--help"], capture_output=True, text=True).stdout
+        sender = world.sender(f"b{self.runs}", settings, "--provider" if "--provider" in words else "--lane", platform)
         sender.arguments[0] = build
         return sender.start(), f"{group}-delivery-{platform}", outcomes
 

@@ -31,7 +31,6 @@ extension DeliveryRecord {
         Self.append(#","reason":"#, reason, to: &text)
         Self.append(#","provider_id":"#, providerID, to: &text)
         Self.append(#","evidence":"#, evidence?.milliseconds, to: &text)
-        Self.append(#","lane":"#, lane, to: &text)
         Self.append(#","credential":"#, credential, to: &text)
         text.append(#","attempts":"#)
         text.append(decimal: Int64(attempts))
@@ -64,7 +63,7 @@ extension DeliveryRecord {
             reader.choice("outcome"), topic: reader.string("topic"),
             partition: Int32(reader.number("partition", 0...Int64(Int32.max))),
             offset: reader.number("offset", 0...Int64.max), messageID: reader.string("message_id"),
-            device: reader.string("device"), platform: reader.choice("platform"), lane: reader.string("lane"),
+            device: reader.string("device"), platform: reader.choice("platform"),
             attempts: Int(reader.number("attempts", 0...Int64(Int32.max))))
         guard Array(device.utf8).withUnsafeBytes({ Hex.isHash($0) }) else {
             throw DeliveryRecordError(description: "device is not 64 hex digits")

@@ -23,7 +23,6 @@ package struct DeliveryRecord: Equatable, Sendable {
     package var providerID: String?
     /// Since when the token is known to be dead; only of a dead device.
     package var evidence: WallTime?
-    package var lane: String
     /// The credential's name in the configuration; nil if there is none for it.
     package var credential: String?
     /// The requests that may have reached the provider.
@@ -34,7 +33,7 @@ package struct DeliveryRecord: Equatable, Sendable {
 
     package init(
         _ outcome: DeliveryOutcome, topic: String, partition: Int32, offset: Int64, messageID: String, device: String,
-        platform: Platform, lane: String, attempts: Int
+        platform: Platform, attempts: Int
     ) {
         self.outcome = outcome
         self.topic = topic
@@ -43,7 +42,6 @@ package struct DeliveryRecord: Equatable, Sendable {
         self.messageID = messageID
         self.device = device
         self.platform = platform
-        self.lane = lane
         self.attempts = attempts
     }
 }

@@ -4,7 +4,7 @@ import Events
 import JSONReader
 import Subscriptions
 
-/// To whom a dispatch record goes, and until when: what decides its lane and its credential.
+/// To whom a dispatch record goes, and until when: what decides its provider and its credential.
 package struct DispatchTarget: Equatable, Sendable {
     package let messageID: String
     /// The SHA-256 of the device's token: 64 hex digits.
@@ -16,8 +16,7 @@ package struct DispatchTarget: Equatable, Sendable {
     package let environment: PushEnvironment?
     package let expiresAt: WallTime
 
-    /// Reads a record. The value is parsed only for APNs: whether it is a message of its provider is not looked at. One
-    /// that is none still belongs to the lane that has all other records of its platform.
+    /// Reads a record. The value is parsed only for APNs: whether it is a message of its provider is not looked at.
     ///
     /// - Parameters:
     ///   - header: the value of the first header with this name; nil if there is none, or if it is null.
@@ -56,7 +55,7 @@ package struct DispatchTarget: Equatable, Sendable {
     }
 }
 
-/// A record that belongs to no lane, because it does not say to whom it goes or until when. The pipeline writes none.
+/// A record that belongs to no provider, because it does not say to whom it goes or until when. The pipeline writes none.
 package enum DispatchTargetError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The key as it was found, quoted and shortened; nil if it is null.
     case key(String?)

@@ -3,7 +3,7 @@ import Events
 
 /// What a lane commits of a partition: its first unfinished offset, and which offsets above it are finished.
 ///
-/// The metadata is `v1 n=<partitions> l=<hash of the lanes> c=<0 or 1> d=<bits, base64url>`.
+/// The metadata is `v2 n=<partitions> c=<0 or 1> d=<bits, base64url>`.
 package struct LaneOffset: Equatable, Sendable {
     /// The most offsets above the first unfinished one that the metadata can describe: their bits take 2,731 of the
     /// 4,096 bytes that Kafka allows.
@@ -13,17 +13,14 @@ package struct LaneOffset: Equatable, Sendable {
     package var offset: Int64
     /// The partitions of the dispatch topic when it was committed.
     package var partitions: Int32
-    /// The hash of the map of lanes: eight hex digits or more.
-    package var lanes: String
     /// Whether nothing that is unfinished may have been sent.
     package var isClean: Bool
     /// Bit i of byte j (from the lowest) is offset + 8 j + i, and set if that one is finished. Without zeros at the end.
     package var finished: [UInt8]
 
-    package init(offset: Int64, partitions: Int32, lanes: String, isClean: Bool, finished: [UInt8]) {
+    package init(offset: Int64, partitions: Int32, isClean: Bool, finished: [UInt8]) {
         self.offset = offset
         self.partitions = partitions
-        self.lanes = lanes
         self.isClean = isClean
         self.finished = finished
     }
@@ -31,20 +28,18 @@ package struct LaneOffset: Equatable, Sendable {
     /// At most 2,800 bytes.
     package var metadata: String {
         let bits = String(decoding: Base64URL.encode(finished), as: UTF8.self)
-        return "v1 n=\(partitions) l=\(lanes) c=\(isClean ? 1 : 0)" + (bits.isEmpty ? "" : " d=\(bits)")
+        return "v2 n=\(partitions) c=\(isClean ? 1 : 0)" + (bits.isEmpty ? "" : " d=\(bits)")
     }
 
-    /// Nil for metadata that is not a lane's, such as that of an operator's reset. Words of later versions are ignored.
+    /// Nil for metadata that is not a lane's of this version, such as that of an operator's reset. Words of later versions are ignored.
     package init?(offset: Int64, metadata: String) {
-        guard let words = MetadataWords(metadata) else { return nil }
+        guard let words = MetadataWords(metadata, version: "v2") else { return nil }
         var partitions: Int32?
-        var lanes: String?
         var isClean: Bool?
         var finished: [UInt8] = []
         for (name, value) in words.pairs {
             switch name {
             case "n": partitions = MetadataWords.number(value, 1...Int64(Int32.max)).map { Int32($0) }
-            case "l": lanes = String(value)
             case "c": isClean = value == "1" ? true : value == "0" ? false : nil
             case "d":
                 guard let bits = Base64URL.decode(value.utf8), bits.count * 8 <= Self.largestWindow else {
@@ -54,8 +49,8 @@ package struct LaneOffset: Equatable, Sendable {
             default: continue
             }
         }
-        guard let partitions, let lanes, let isClean else { return nil }
-        self.init(offset: offset, partitions: partitions, lanes: lanes, isClean: isClean, finished: finished)
+        guard let partitions, let isClean else { return nil }
+        self.init(offset: offset, partitions: partitions, isClean: isClean, finished: finished)
     }
 
     /// Whether a record is finished: it is below the offset, or among the finished ones above it.

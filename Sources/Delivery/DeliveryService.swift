@@ -1,3 +1,4 @@
+import Deliveries
 import Foundation
 import Hosting
 import Pipeline
@@ -12,7 +13,7 @@ import Synchronization
 /// sent again by the next owner; ``shutdown()`` waits for the last answers and commits them. Call `run()` once.
 public final class DeliveryService: Role, Sendable {
     private let configuration: PipelineConfiguration
-    private let lanes: [String]
+    private let providers: [Platform]
     private let start: DeliveryStart?
     private let logger: Logger
     private let context = Mutex<DeliveryContext?>(nil)
@@ -23,16 +24,16 @@ public final class DeliveryService: Role, Sendable {
     public let meter: DeliveryMeter
 
     /// - Parameters:
-    ///   - lanes: the lanes of this process; empty: all of `delivery.lanes`.
-    ///   - start: where a lane begins that has never committed; nil: that is an error.
+    ///   - providers: to which this process sends.
+    ///   - start: where it begins for a provider that has no committed offsets; nil: that is an error.
     ///   - logger: with the host's own sink.
     ///   - metrics: the host's registry.
     public convenience init(
-        configuration: PipelineConfiguration, lanes: [String] = [], start: DeliveryStart? = nil,
+        configuration: PipelineConfiguration, providers: [Platform] = Platform.allCases, start: DeliveryStart? = nil,
         logger: Logger = Logger(label: "carillon"), metrics: Metrics = Metrics()
     ) {
         self.init(
-            configuration: configuration, lanes: lanes, start: start, logger: logger, metrics: metrics,
+            configuration: configuration, providers: providers, start: start, logger: logger, metrics: metrics,
             clock: PipelineClock(),
             follower: BroadcastFollower(configuration, logger: logger, metrics: metrics))
     }
@@ -41,11 +42,12 @@ public final class DeliveryService: Role, Sendable {
     ///   - clock: the process's.
     ///   - follower: the process's; of no use without `topic.broadcasts`.
     package init(
-        configuration: PipelineConfiguration, lanes: [String] = [], start: DeliveryStart? = nil, logger: Logger,
+        configuration: PipelineConfiguration, providers: [Platform] = Platform.allCases, start: DeliveryStart? = nil,
+        logger: Logger,
         metrics: Metrics, clock: PipelineClock, follower: BroadcastFollower
     ) {
         self.configuration = configuration
-        self.lanes = lanes.isEmpty ? configuration.delivery.lanes.lanes : lanes
+        self.providers = providers
         self.start = start
         self.follower = follower
         host = RoleHost(clock: clock, explained: Permissions(deliveryOf: configuration).explained)
@@ -54,12 +56,12 @@ public final class DeliveryService: Role, Sendable {
         metrics.observeReadiness(of: self)
     }
 
-    /// Whether every lane of this process sends or has nothing to send, and if not, why.
+    /// Whether this process sends to each of its providers, or has nothing to send, and if not, why.
     public var readiness: DeliveryReadiness {
         guard let context = context.withLock({ $0 }) else {
             return DeliveryReadiness(reasons: host.health.reasons.map(\.description) + ["it is not running"])
         }
-        return DeliveryReadiness(context.board, lanes: lanes, host)
+        return DeliveryReadiness(context.board, providers, host)
     }
 
     package var unready: [String] { readiness.reasons }
@@ -70,7 +72,7 @@ public final class DeliveryService: Role, Sendable {
     /// Waits for the last answers, commits, and lets ``run()`` return. Any thread, any number of times.
     public func shutdown() { host.drain() }
 
-    /// Runs until ``shutdown()``, or until every lane has finished what is below a cut.
+    /// Runs until ``shutdown()``.
     ///
     /// - Throws: `PipelineError` where an operator has to act; `CancellationError` when its task is cancelled.
     public func run() async throws {
@@ -90,11 +92,11 @@ public final class DeliveryService: Role, Sendable {
         }
         let context = try makeContext()
         let crew = Crew()
-        context.lanesStart(lanes.count)
-        for lane in lanes {
+        context.lanesStart(providers.count)
+        for provider in providers {
             var logger = self.logger
-            logger.metadata["lane"] = lane
-            crew.start("lane-\(lane)") { [logger] in try Self.run(lane, context, logger) }
+            logger.metadata["provider"] = provider.rawValue
+            crew.start(provider.rawValue) { [logger] in try Self.run(provider, context, logger) }
         }
         if let broadcasts = context.broadcasts {
             crew.start("broadcasts") { [host] in try broadcasts.run(on: host) }
@@ -111,23 +113,24 @@ public final class DeliveryService: Role, Sendable {
         try supervision.untilAllHaveEnded(DeliveryStatusLine(meter: meter, board: context.board))
     }
 
-    /// Sends what a lane has until the process ends. A lane that only a person can mend stops alone: the others go on until
+    /// Sends to a provider until the process ends. A lane that only a person can mend stops alone: the others go on until
     /// the process ends, or none of them can.
-    private static func run(_ lane: String, _ context: DeliveryContext, _ logger: Logger) throws {
+    private static func run(_ provider: Platform, _ context: DeliveryContext, _ logger: Logger) throws {
         defer { context.laneEnded() }
         do {
             var begun: Int
             repeat {
                 begun = context.clock.changes
-                try LaneWorker(lane, context, logger: logger).runAndClose()
+                try LaneWorker(provider, context, logger: logger).runAndClose()
             } while begun != context.clock.changes && !context.mustEnd
         } catch let error as PipelineError where error.needsAPerson {
-            context.board.stop(lane, because: "\(error)")
+            context.board.stop(provider, because: "\(error)")
             while !context.mustEnd {
                 if context.hasNoLane { throw error }
-                if context.patience.isDue("stopped \(lane)", every: .seconds(60)) {
+                if context.patience.isDue("stopped \(provider.rawValue)", every: .seconds(60)) {
                     logger.error(
-                        "the lane has stopped, and the others go on: \(error); restart the process once it is mended")
+                        "nothing is sent to this provider, and the others go on: \(error); restart the process once it is mended"
+                    )
                 }
                 Thread.sleep(forTimeInterval: 0.2)
             }
@@ -153,11 +156,6 @@ public final class DeliveryService: Role, Sendable {
     }
 
     private func makeContext() throws(PipelineError) -> DeliveryContext {
-        let known = configuration.delivery.lanes.lanes
-        if let unknown = lanes.first(where: { !known.contains($0) }) {
-            throw .decisionNeeded(
-                "there is no lane '\(unknown)'; delivery.lanes has \(known.joined(separator: ", "))")
-        }
         if let missing = Self.missingSetting(of: configuration) { throw .decisionNeeded(missing) }
         let context = try DeliveryContext(host, configuration, follower, start: start, meter: meter)
         meter.observe(context.board)
@@ -173,25 +171,26 @@ public struct DeliveryReadiness: Sendable, Equatable {
 }
 
 extension DeliveryReadiness {
-    init(_ board: DeliveryBoard, lanes: [String], _ host: RoleHost) {
+    init(_ board: DeliveryBoard, _ providers: [Platform], _ host: RoleHost) {
         if host.mustEnd {
             self.init(reasons: ["it waits for the last answers"])
             return
         }
-        let states = Dictionary(board.all.map { ($0.name, $0.lane) }) { $1 }
+        let states = Dictionary(board.all.map { ($0.provider, $0.lane) }) { $1 }
         var reasons = host.health.reasons.map(\.description)
-        for name in lanes {
-            if let reason = board.stopped[name] {
-                reasons.append("lane \(name) has stopped: \(reason)")
+        for provider in providers {
+            let name = provider.rawValue
+            if let reason = board.stopped[provider] {
+                reasons.append("nothing is sent to \(name): \(reason)")
                 continue
             }
-            guard let lane = states[name], lane.isReading else {
-                reasons.append("lane \(name) has not begun to read")
+            guard let lane = states[provider], lane.isReading else {
+                reasons.append("\(name) has not begun to read")
                 continue
             }
-            if lane.isPaused { reasons.append("lane \(name) is paused: its provider fails") }
+            if lane.isPaused { reasons.append("\(name) is paused: the provider fails") }
             for credential in lane.pausedCredentials {
-                reasons.append("lane \(name) is paused: the provider does not accept credential '\(credential)'")
+                reasons.append("credential '\(credential)' is paused: \(name) does not accept it")
             }
             for credential in lane.unready { reasons.append("credential '\(credential)' has no token") }
         }

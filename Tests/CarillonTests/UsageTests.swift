@@ -22,7 +22,7 @@ import Testing
         #expect(titles == ["Run:", "Send:", "Look:", "Mend:", "Set up:", "Options:", "Examples:"])
         #expect(root.hasSuffix("\nMore: \(Version.pages)\n"))
         let deliver = try CommandProcess.run(["deliver", "--help"]).output
-        for flag in ["--from <position>", "--check", "--lane <name>", "run (default)", "reap"] {
+        for flag in ["--from <position>", "--check", "--provider <fcm|apns>", "run (default)", "reap"] {
             #expect(deliver.contains(flag), "\(flag)")
         }
         #expect(try CommandProcess.run(["run", "--help"]).output.contains("docs/settings.md"))

@@ -34,7 +34,7 @@ struct DeliveryRecordTests {
     private var full: DeliveryRecord {
         var record = DeliveryRecord(
             .deadDevice, topic: "notifications.dispatch", partition: 3, offset: 4_711, messageID: "msg-1-a",
-            device: Self.device, platform: .apns, lane: "apns", attempts: 2)
+            device: Self.device, platform: .apns, attempts: 2)
         record.app = "com.example.shop"
         record.environment = .development
         record.status = 410
@@ -54,15 +54,15 @@ struct DeliveryRecordTests {
                 == #"{"outcome":"dead_device","topic":"notifications.dispatch","partition":3,"offset":4711,"#
                 + #""message_id":"msg-1-a","device":"\#(Self.device)","platform":"apns","app":"com.example.shop","#
                 + #""environment":"development","status":410,"reason":"Unregistered","provider_id":"id-1","#
-                + #""evidence":1700,"lane":"apns","credential":"team \"1\"","attempts":2,"first_sent_at":1800,"#
+                + #""evidence":1700,"credential":"team \"1\"","attempts":2,"first_sent_at":1800,"#
                 + #""last_sent_at":1900}"#)
         let bare = DeliveryRecord(
             .expired, topic: "d", partition: 0, offset: 0, messageID: "m", device: Self.device, platform: .fcm,
-            lane: "fcm", attempts: 0)
+            attempts: 0)
         #expect(
             text(bare)
                 == #"{"outcome":"expired","topic":"d","partition":0,"offset":0,"message_id":"m","#
-                + #""device":"\#(Self.device)","platform":"fcm","lane":"fcm","attempts":0}"#)
+                + #""device":"\#(Self.device)","platform":"fcm","attempts":0}"#)
     }
 
     @Test("every outcome, platform and environment is read back", arguments: DeliveryOutcome.allCases)
@@ -142,24 +142,22 @@ struct LaneOffsetTests {
         let full = [UInt8](repeating: 0xA5, count: LaneOffset.largestWindow / 8)
         for finished in [[], [1], [0, 0x80], full] {
             for isClean in [true, false] {
-                let offset = LaneOffset(
-                    offset: 5, partitions: .max, lanes: "0123abcd", isClean: isClean, finished: finished)
+                let offset = LaneOffset(offset: 5, partitions: .max, isClean: isClean, finished: finished)
                 #expect(LaneOffset(offset: 5, metadata: offset.metadata) == offset)
                 #expect(offset.metadata.utf8.count <= 2_800)
             }
         }
-        let bare = LaneOffset(offset: 0, partitions: 12, lanes: "0123abcd", isClean: false, finished: [])
-        #expect(bare.metadata == "v1 n=12 l=0123abcd c=0")
-        #expect(LaneOffset(offset: 0, metadata: "v1 n=12 l=0123abcd c=0 z=later d=AQ")?.finished == [1])
+        let bare = LaneOffset(offset: 0, partitions: 12, isClean: false, finished: [])
+        #expect(bare.metadata == "v2 n=12 c=0")
+        #expect(LaneOffset(offset: 0, metadata: "v2 n=12 c=0 z=later d=AQ")?.finished == [1])
     }
 
-    @Test("metadata that is not a lane's is nil")
+    @Test("metadata that is not a lane's, or of an earlier version, is nil")
     func foreign() {
         let tooLong = String(repeating: "A", count: LaneOffset.largestWindow / 6 + 10)
         for text in [
-            "", "v2 n=1 l=a c=1", "v1 n=1 l=a", "v1 n=0 l=a c=1", "v1 n=1 c=1", "v1 n=1 l=a c=2", "v1 n=1 l=a c=1 d=?",
-            "v1 w=5 n=3 t=4", "v1 n=1 l=a c=1 d", "v1 n=1 l=a c=1 d=\(tooLong)",
-            "v1 n=+1 l=a c=1", "v1 n=2147483648 l=a c=1",
+            "", "v1 n=1 c=1", "v1 n=1 l=0123abcd c=1", "v2 n=1", "v2 n=0 c=1", "v2 c=1", "v2 n=1 c=2", "v2 n=1 c=1 d=?",
+            "v1 w=5 n=3 t=4", "v2 n=1 c=1 d", "v2 n=1 c=1 d=\(tooLong)", "v2 n=+1 c=1", "v2 n=2147483648 c=1",
         ] {
             #expect(LaneOffset(offset: 0, metadata: text) == nil, "\(text.prefix(40))")
         }

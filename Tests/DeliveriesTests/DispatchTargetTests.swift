@@ -58,7 +58,7 @@ struct DispatchTargetTests {
     }
 
     @Test(
-        "an APNs record whose value is no message has neither app nor environment: the platform's lane refuses it",
+        "an APNs record whose value is no message has neither app nor environment: its provider refuses it",
         arguments: [nil, "", "[]", "no JSON", "{}", #"{"environment":"test","headers":{"apns-topic":""}}"#])
     func unreadable(_ value: String?) throws {
         let target = try target("apns", value: value)

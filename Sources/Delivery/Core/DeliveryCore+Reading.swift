@@ -2,7 +2,7 @@ import Deliveries
 
 extension DeliveryCore {
     /// Everything of a topic's partition below this offset was handed in, or is nothing to this lane: records of other
-    /// lanes, and the markers of transactions.
+    /// providers, and the markers of transactions.
     package mutating func reached(_ offset: Int64, of stream: LaneStream, _ partition: Int32) {
         partitions[partition]?.streams[place(stream)].skip(to: offset)
     }
@@ -120,7 +120,7 @@ extension DeliveryCore {
         let record = ended.record
         var written = DeliveryRecord(
             outcome, topic: settings.dispatchTopics[key.kind.index], partition: key.partition, offset: key.source,
-            messageID: record.messageID, device: record.deviceHash, platform: record.platform, lane: settings.lane,
+            messageID: record.messageID, device: record.deviceHash, platform: record.platform,
             attempts: ended.note.attempts)
         written.app = record.app
         written.environment = record.environment

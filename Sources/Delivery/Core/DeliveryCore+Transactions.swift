@@ -17,7 +17,7 @@ extension DeliveryCore {
             }
             for (index, stream) in streams.enumerated() {
                 let offset = state.streams[index].commit(
-                    partitions: settings.partitions, lanes: state.lanes ?? settings.lanes, isClean: isClean)
+                    partitions: settings.partitions, isClean: isClean)
                 guard offset != state.committed[index] || isForced(state.phase) || mustCommit else { continue }
                 transaction.commits.append(.init(stream: stream, partition: partition, offset: offset))
             }

@@ -216,18 +216,6 @@ package struct DeliveryCore {
         partitions[partition].map { max($0.streams[place(stream)].first, $0.streams[place(stream)].end) }
     }
 
-    /// Whether nothing of a partition is held, in flight, or waits to be written.
-    package func isIdle(_ partition: Int32) -> Bool {
-        guard let state = partitions[partition], writing == nil, outbox.hasNothing(of: partition) else { return false }
-        return state.streams.allSatisfy(\.isIdle) && !held.keys.contains { $0.partition == partition }
-    }
-
-    /// All of a partition that is below a cut is finished: its last commit says that the lanes with this hash continue.
-    package mutating func handOver(_ partition: Int32, to lanes: String) {
-        partitions[partition]?.lanes = lanes
-        partitions[partition]?.phase = .closing(isClean: true)
-    }
-
     /// Whether nothing is held, to be written or to be ended.
     package var isIdle: Bool {
         held.isEmpty && outbox.isEmpty && writing == nil && !mustCommit

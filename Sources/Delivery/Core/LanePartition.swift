@@ -30,8 +30,6 @@ final class LanePartition {
     var orders: [DeviceOrder]
     /// What the group has.
     var committed: [LaneOffset]
-    /// The lanes that continue where this one ends; nil: these.
-    var lanes: String?
 
     init(streams: [OpenOffsets], doubtedBelow: [Int64], committed: [LaneOffset]) {
         self.streams = streams

@@ -36,12 +36,9 @@ package struct LaneRecord: Equatable, Sendable {
 
 /// What is decided about a lane's records besides the code.
 package struct LaneSettings: Sendable {
-    package var lane: String
     /// The dispatch topics, by the kind of their pushes; without broadcasts one.
     package var dispatchTopics: [String]
     package var partitions: Int32
-    /// The hash of the map of lanes.
-    package var lanes: String
     /// The credentials' names.
     package var credentials: [String]
     /// The most open offsets of a partition.
@@ -59,11 +56,9 @@ package struct LaneSettings: Sendable {
     /// The messages a minute of each credential, all processes together; nil is no limit.
     package var perMinute: [Int?]
 
-    package init(lane: String, dispatchTopics: [String], partitions: Int32, lanes: String, credentials: [String]) {
-        self.lane = lane
+    package init(dispatchTopics: [String], partitions: Int32, credentials: [String]) {
         self.dispatchTopics = dispatchTopics
         self.partitions = partitions
-        self.lanes = lanes
         self.credentials = credentials
         perMinute = credentials.map { _ in nil }
     }

@@ -1,3 +1,4 @@
+import Subscriptions
 import Synchronization
 
 /// What each lane is doing, for readiness and monitoring. Any thread.
@@ -23,19 +24,19 @@ final class DeliveryBoard: Sendable {
         var lag: Int?
     }
 
-    private let lanes = Mutex<[String: Lane]>([:])
+    private let lanes = Mutex<[Platform: Lane]>([:])
     /// Lanes that only a person can mend, and why.
-    private let stops = Mutex<[String: String]>([:])
+    private let stops = Mutex<[Platform: String]>([:])
 
-    func set(_ lane: Lane, of name: String) { lanes.withLock { $0[name] = lane } }
+    func set(_ lane: Lane, of provider: Platform) { lanes.withLock { $0[provider] = lane } }
 
-    func remove(_ name: String) { lanes.withLock { $0[name] = nil } }
+    func remove(_ provider: Platform) { lanes.withLock { $0[provider] = nil } }
 
-    func stop(_ name: String, because reason: String) { stops.withLock { $0[name] = reason } }
+    func stop(_ provider: Platform, because reason: String) { stops.withLock { $0[provider] = reason } }
 
-    var stopped: [String: String] { stops.withLock { $0 } }
+    var stopped: [Platform: String] { stops.withLock { $0 } }
 
-    var all: [(name: String, lane: Lane)] {
-        lanes.withLock { $0.sorted { $0.key < $1.key }.map { (name: $0.key, lane: $0.value) } }
+    var all: [(provider: Platform, lane: Lane)] {
+        lanes.withLock { lanes in Platform.allCases.compactMap { each in lanes[each].map { (each, $0) } } }
     }
 }

@@ -8,8 +8,6 @@ final class DeliveryContext: RoleContext {
     let host: RoleHost
     let configuration: PipelineConfiguration
     let credentials: CredentialMap
-    /// Of the map of lanes and the retry topics: lanes with another one are other lanes.
-    let lanesHash: String
     /// What a lane reads, and the names of the topics, in the same order: the dispatch topic and its retry topics; where
     /// there are broadcasts, theirs too.
     let streams: [LaneStream]
@@ -34,7 +32,6 @@ final class DeliveryContext: RoleContext {
         }
         self.host = host
         self.configuration = configuration
-        lanesHash = configuration.delivery.lanesHash
         dispatchTopics = configuration.topics.dispatchTopics
         streams = LaneStream.all(
             of: Array(PushKind.allCases.prefix(dispatchTopics.count)), tiers: configuration.delivery.retries.count)
@@ -52,7 +49,7 @@ final class DeliveryContext: RoleContext {
     func stream(of topic: String) -> LaneStream? { topics.firstIndex(of: topic).map { streams[$0] } }
 
     /// The place of a lane among all.
-    func number(of lane: String) -> Int { configuration.delivery.lanes.lanes.firstIndex(of: lane) ?? 0 }
+    func number(of provider: Platform) -> Int { Platform.allCases.firstIndex(of: provider) ?? 0 }
 
     /// Whether each lane that has not ended has stopped.
     var hasNoLane: Bool { board.stopped.count >= running.load(ordering: .sequentiallyConsistent) }

@@ -89,17 +89,17 @@ public final class DeliveryMeter: Sendable {
         }
     }
 
-    /// A record of the dispatch or a retry topic that no lane can send.
+    /// A record of the dispatch or a retry topic that nobody can send.
     func unreadable(_ topic: String) {
         metrics.counter(
             "carillon_delivery_unreadable_records_total",
-            help: "Records that no lane can send, since their headers or key cannot be read; they have no outcome.",
+            help: "Records that nobody can send, since their headers or key cannot be read; they have no outcome.",
             labels: ["topic": topic]
         ).add()
     }
 
     func aborted() {
-        metrics.counter("carillon_delivery_aborts_total", help: "Transactions of lanes that were aborted.").add()
+        metrics.counter("carillon_delivery_aborts_total", help: "Transactions of the sender that were aborted.").add()
     }
 
     /// The series that are read when they are asked for.
@@ -108,41 +108,44 @@ public final class DeliveryMeter: Sendable {
             _ name: String, _ help: String, _ value: @escaping @Sendable (DeliveryBoard.Lane) -> Double?
         ) {
             metrics.observe(name, help: help) {
-                board.all.compactMap { name, lane in
-                    value(lane).map { .init(labels: [.init("lane", name)], value: .gauge($0)) }
+                board.all.compactMap { provider, lane in
+                    value(lane).map { .init(labels: [.init("platform", provider.rawValue)], value: .gauge($0)) }
                 }
             }
         }
-        gauge("carillon_delivery_in_flight", "Requests in flight, by lane.") { Double($0.inFlight) }
-        gauge("carillon_delivery_held", "Records that are read and not finished, by lane.") { Double($0.held) }
+        gauge("carillon_delivery_in_flight", "Requests in flight, by provider.") { Double($0.inFlight) }
+        gauge("carillon_delivery_held", "Records that are read and not finished, by provider.") { Double($0.held) }
         gauge(
             "carillon_delivery_head_age_seconds",
-            "Age of the oldest dispatch record that is read and not finished, by lane; 0 without one."
+            "Age of the oldest dispatch record that is read and not finished, by provider; 0 without one."
         ) { Double($0.headAge.wholeMilliseconds) / 1_000 }
-        gauge("carillon_delivery_partitions", "Partitions of the dispatch topic that this process sends, by lane.") {
+        gauge("carillon_delivery_partitions", "Partitions of the dispatch topic that this process sends, by provider.")
+        {
             Double($0.partitions)
         }
-        gauge("carillon_delivery_lag", "Offsets of a lane's topics from the first unfinished one on.") {
+        gauge("carillon_delivery_lag", "Offsets of a provider's topics from the first unfinished one on.") {
             $0.lag.map(Double.init)
         }
-        gauge("carillon_delivery_lane_paused", "1 while a lane's provider fails, else 0.") { $0.isPaused ? 1 : 0 }
-        gauge("carillon_delivery_credentials_paused", "Credentials of a lane that the provider does not accept.") {
+        gauge("carillon_delivery_paused", "1 while a provider fails, else 0.") { $0.isPaused ? 1 : 0 }
+        gauge("carillon_delivery_credentials_paused", "Credentials that the provider does not accept.") {
             Double($0.pausedCredentials.count)
         }
-        gauge("carillon_delivery_credentials_unready", "Credentials of a lane without a token to send with.") {
+        gauge("carillon_delivery_credentials_unready", "Credentials without a token to send with.") {
             Double($0.unready.count)
         }
-        metrics.observe("carillon_delivery_lane_stopped", help: "1 for a lane that only a person can mend.") {
-            board.stopped.keys.sorted().map { .init(labels: [.init("lane", $0)], value: .gauge(1)) }
+        metrics.observe(
+            "carillon_delivery_stopped", help: "1 for a provider to which nothing is sent until a person mends it."
+        ) {
+            board.stopped.keys.map { .init(labels: [.init("platform", $0.rawValue)], value: .gauge(1)) }
         }
         metrics.observe(
             "carillon_delivery_token_age_seconds",
-            help: "How long the access or provider token of a credential has been used, by lane."
+            help: "How long the access or provider token of a credential has been used."
         ) {
-            board.all.flatMap { name, lane in
+            board.all.flatMap { provider, lane in
                 lane.tokenAges.sorted { $0.key < $1.key }.map { credential, age in
                     .init(
-                        labels: [.init("lane", name), .init("credential", credential)],
+                        labels: [.init("platform", provider.rawValue), .init("credential", credential)],
                         value: .gauge(Double(age.wholeMilliseconds) / 1_000))
                 }
             }
@@ -151,8 +154,8 @@ public final class DeliveryMeter: Sendable {
             "carillon_delivery_possibly_twice_total",
             help: "Requests that may have been the second one of their push: a loose upper bound."
         ) {
-            board.all.map { name, lane in
-                .init(labels: [.init("lane", name)], value: .counter(Double(lane.possiblyTwice)))
+            board.all.map { provider, lane in
+                .init(labels: [.init("platform", provider.rawValue)], value: .counter(Double(lane.possiblyTwice)))
             }
         }
     }

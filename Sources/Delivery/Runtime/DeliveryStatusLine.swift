@@ -15,9 +15,10 @@ struct DeliveryStatusLine: StatusLine {
             "\(NumberText.rate(Double(now.outcomes - last.outcomes) / seconds)) outcomes/s",
             "\(NumberText.rate(Double(now.retries - last.retries) / seconds)) retries/s",
         ]
-        let lanes = board.all.map { name, lane in
+        let lanes = board.all.map { provider, lane in
             let paused = lane.isPaused || !lane.pausedCredentials.isEmpty ? ", paused" : ""
-            return "\(name): lag \(lane.lag.map(String.init) ?? "unknown"), in flight \(lane.inFlight)\(paused)"
+            return
+                "\(provider.rawValue): lag \(lane.lag.map(String.init) ?? "unknown"), in flight \(lane.inFlight)\(paused)"
         }
         return (rates + lanes).joined(separator: "; ")
     }

@@ -2,13 +2,13 @@ import Hosting
 import Pipeline
 
 extension Permissions {
-    /// Those of all lanes.
+    /// Those of the lanes of all providers.
     init(deliveryOf configuration: PipelineConfiguration) {
         let dispatch = configuration.topics.dispatchTopics
         let retries = dispatch.flatMap(configuration.delivery.retryTopics)
+        let prefix = DeliveryConfiguration.groupPrefix(in: configuration.groupID)
         self.init(
-            configuration.kafka, group: .prefix("\(configuration.groupID)-delivery"),
-            transactionalIDs: .prefix(DeliveryConfiguration.group(of: "", in: configuration.groupID)),
+            configuration.kafka, group: .prefix(prefix), transactionalIDs: .prefix(prefix),
             committed: dispatch + retries, written: [configuration.topics.deliveries] + retries)
     }
 }

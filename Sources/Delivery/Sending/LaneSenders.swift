@@ -3,20 +3,19 @@ import Pipeline
 
 /// The credentials of a lane at work. One owner.
 struct LaneSenders: ~Copyable {
-    /// By their index in the configuration; nil: no record of this lane is sent with it.
+    /// By their index in the configuration; nil of another provider's.
     private var senders: [CredentialSender?] = []
     private var reader = MessageReader()
     private var answers = AnswerReader()
 
-    /// Starts those that may send a record of this lane.
+    /// Starts those of the provider.
     ///
     /// - Throws: ``PipelineError/decisionNeeded(_:)`` naming every file that cannot be used.
-    init(_ lane: String, _ context: DeliveryContext, signal: QueueSignal, logger: Logger) throws(PipelineError) {
+    init(_ provider: Platform, _ context: DeliveryContext, signal: QueueSignal, logger: Logger) throws(PipelineError) {
         let delivery = context.configuration.delivery
         var problems: [String] = []
-        let own = delivery.lanes.credentials(of: context.credentials)[lane] ?? []
-        for (index, credential) in delivery.credentials.enumerated() {
-            guard own.contains(index) else {
+        for credential in delivery.credentials {
+            guard credential.platform == provider else {
                 senders.append(nil)
                 continue
             }

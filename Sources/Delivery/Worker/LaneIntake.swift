@@ -10,14 +10,14 @@ struct LaneIntake: ~Copyable {
     /// Records of the lane's topics that it has not finished; nil until the first measurement.
     var lag: Int?
 
-    init(_ context: DeliveryContext, lane: String) {
+    init(_ context: DeliveryContext, _ provider: Platform) {
         streams = zip(context.streams, context.topics).enumerated().map { number, each in
             StreamIntake(each.0, queue: number, topic: each.1)
         }
         readOrder = PushKind.allCases.flatMap { kind in
             context.streams.indices.reversed().filter { context.streams[$0].kind == kind }
         }
-        reader = LaneRecordReader(context, lane: lane)
+        reader = LaneRecordReader(context, provider)
     }
 
     /// Orders before broadcasts, and retries before new records, which wait for them.

@@ -12,12 +12,12 @@ struct LaneOutput: ~Copyable {
     private var text = ByteWriter()
 
     /// Makes the producer, fetches the metadata of its topics and fences its predecessor.
-    init(_ context: DeliveryContext, lane: String, logger: @escaping ClientLog.Sink) throws(KafkaError) {
+    init(_ context: DeliveryContext, _ provider: Platform, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         let configuration = context.configuration
         let id =
-            DeliveryConfiguration.group(of: lane, in: configuration.groupID) + "." + configuration.instanceID
+            DeliveryConfiguration.group(of: provider, in: configuration.groupID) + "." + configuration.instanceID
         var transaction = try LazyTransaction(
-            configuration, id: id, host: context.host, worker: context.number(of: lane), of: "lane \(lane)",
+            configuration, id: id, host: context.host, worker: context.number(of: provider), of: provider.rawValue,
             logger: logger)
         let deliveries = try transaction.topic(configuration.topics.deliveries)
         var retries: [LaneStream: ProducerTopic] = [:]

@@ -7,9 +7,9 @@ import Pipeline
 struct LaneRecordReader: ~Copyable {
     enum Finding {
         case own(LaneRecord, RetryNote?)
-        /// Another lane sends it.
+        /// It is another provider's.
         case other
-        /// No lane can send it, for this reason: its key or headers are none of a dispatch record, or of a retry.
+        /// Nobody can send it, for this reason: its key or headers are none of a dispatch record, or of a retry.
         case unreadable(String)
     }
 
@@ -19,16 +19,14 @@ struct LaneRecordReader: ~Copyable {
     /// What a record has by which a lane asks for the broker's time (ADR 60).
     static let clockHeader: StaticString = "clock-check"
 
-    private let lane: String
-    private let lanes: LaneMap
+    private let provider: Platform
     private let credentials: CredentialMap
     /// How the header `source` of a broadcast's push begins.
     private let broadcasts: String
     private var json = JSONReader()
 
-    init(_ context: DeliveryContext, lane: String) {
-        self.lane = lane
-        lanes = context.configuration.delivery.lanes
+    init(_ context: DeliveryContext, _ provider: Platform) {
+        self.provider = provider
         credentials = context.credentials
         broadcasts = "\(context.configuration.topics.broadcasts)/0/"
     }
@@ -45,7 +43,7 @@ struct LaneRecordReader: ~Copyable {
         } catch {
             return .unreadable("\(error)")
         }
-        guard lanes.lane(target.platform, app: target.app, target.environment) == lane else { return .other }
+        guard target.platform == provider else { return .other }
         let size = own.reduce(record.value?.count ?? 0) { $0 + $1.name.count + ($1.value?.count ?? 0) }
         guard size <= Self.maxSize else {
             return .unreadable("its value and headers have \(size) bytes, at most \(Self.maxSize) are allowed")

@@ -1,84 +1,43 @@
 import Deliveries
+import KafkaClient
 import Pipeline
 
-/// Where a lane begins in a partition, and where it ends.
+/// What a lane has committed of a partition.
 struct LaneStart: Equatable, Sendable {
-    enum Role: Equatable, Sendable {
-        /// No cut concerns it.
-        case current
-        /// It began at a cut: records of retry topics that come from below are an older lane's.
-        case new(from: LaneEdge)
-        /// It sends what is below a cut, and ends; the lanes with the hash continue.
-        case old(to: LaneEdge, next: String)
-        /// The same, and it has ended.
-        case ended
-    }
+    /// By the places of the topics; nil where it has never committed.
+    let committed: [LaneOffset?]
 
-    /// What the group has committed for a partition, where it begins for the first time, and the cut.
-    struct Findings {
-        var partition: Int32
-        /// Of the dispatch topic; nil without a commit, or with metadata that no lane wrote.
-        var committed: LaneOffset?
-        /// Whether there is a commit whose metadata no lane wrote.
-        var isForeign = false
-        var partitions: Int32
-        /// The hash of this process's map.
-        var lanes: String
-        var cut: LaneCut?
-    }
+    /// Whether it has never sent the partition's orders: a person says where it begins.
+    var isFirst: Bool { committed[0] == nil }
 
-    var role: Role
-    /// Nil: at the offsets that the group has; else the first start.
-    var begins: First?
-
-    enum First: Equatable, Sendable {
-        /// At `--from`, or at another group's offsets.
-        case asTold
-        /// At the cut.
-        case at(LaneEdge)
-    }
-
+    /// - Parameter partitions: how many the topic has now.
     /// - Throws: ``PipelineError/decisionNeeded(_:)`` with what a person has to do.
-    init(_ found: Findings, lane: String) throws(PipelineError) {
-        let place = "lane \(lane), partition \(found.partition)"
-        if found.isForeign {
-            throw .decisionNeeded(
-                "\(place): the committed offset has metadata that no lane wrote; remove the group's offsets, and "
-                    + "start it again with --from")
+    init(
+        _ found: [CommittedOffset?], of partition: Int32, partitions: Int32, provider: Platform
+    ) throws(PipelineError) {
+        let place = "\(provider.rawValue), partition \(partition)"
+        var committed: [LaneOffset?] = []
+        for offset in found {
+            let own = offset.flatMap { LaneOffset(offset: $0.offset.value, metadata: $0.metadata) }
+            if let offset, own == nil { throw .decisionNeeded("\(place): \(Self.refusal(of: offset.metadata))") }
+            committed.append(own)
         }
-        let cut = found.cut?.edges[found.partition].map { (lanes: found.cut?.lanes ?? "", edge: $0) }
-        guard let dispatch = found.committed else {
-            switch cut {
-            case let cut? where cut.lanes == found.lanes:
-                self.init(role: .new(from: cut.edge), begins: .at(cut.edge))
-            case let cut?: self.init(role: .old(to: cut.edge, next: cut.lanes), begins: .asTold)
-            case nil: self.init(role: .current, begins: .asTold)
-            }
-            return
-        }
-        guard dispatch.partitions == found.partitions else {
+        if let before = committed[0]?.partitions, before != partitions {
             throw .decisionNeeded(
-                "\(place): the topic had \(dispatch.partitions) partitions and has \(found.partitions): keys are in "
-                    + "other partitions now; let the lane end, remove its offsets, and start it again with --from")
+                "\(place): the topic had \(before) partitions and has \(partitions): keys are in other partitions now; let "
+                    + "it send what is left, remove the group's offsets, and start it again with --from")
         }
-        switch (dispatch.lanes == found.lanes, cut) {
-        case (true, let cut?) where cut.lanes == found.lanes: self.init(role: .new(from: cut.edge), begins: nil)
-        case (true, let cut?): self.init(role: .old(to: cut.edge, next: cut.lanes), begins: nil)
-        case (true, nil): self.init(role: .current, begins: nil)
-        case (false, let cut?) where cut.lanes == dispatch.lanes: self.init(role: .ended, begins: nil)
-        case (false, let cut?) where cut.lanes == found.lanes:
-            throw .decisionNeeded(
-                "\(place): the lanes as they were have not finished what is below the cut at offset \(cut.edge.orders): run "
-                    + "`carillon deliver` with their settings until it ends")
-        case (false, _):
-            throw .decisionNeeded(
-                "\(place): delivery.lanes or delivery.retry has changed: `carillon deliver lanes --cut`, with the new "
-                    + "settings, records where the old lanes end")
-        }
+        self.committed = committed
     }
 
-    init(role: Role, begins: First?) {
-        self.role = role
-        self.begins = begins
+    private static func refusal(of metadata: String) -> String {
+        guard MetadataWords(metadata) != nil else {
+            return
+                "the committed offset has metadata that no 'carillon deliver' wrote; remove the group's offsets, and "
+                + "start it again with --from"
+        }
+        return
+            "the committed offset is of an earlier version of Carillon; let that version send what is left, remove the "
+            + "group's offsets, and start this one with --from latest"
     }
 }

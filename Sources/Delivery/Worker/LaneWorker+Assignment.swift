@@ -1,14 +1,15 @@
+import Deliveries
 import KafkaClient
 import Pipeline
 
 extension LaneWorker {
     static func makeConsumer(
-        of name: String, _ context: DeliveryContext, _ signal: QueueSignal, _ logger: Logger
+        of provider: Platform, _ context: DeliveryContext, _ signal: QueueSignal, _ logger: Logger
     ) throws(KafkaError) -> Consumer {
         let configuration = context.configuration
         var consumer = try Consumer(
             settings: configuration.consumerSettings(queues: context.topics.count),
-            group: DeliveryConfiguration.group(of: name, in: configuration.groupID),
+            group: DeliveryConfiguration.group(of: provider, in: configuration.groupID),
             coPartitioned: context.topics, signal: signal, logger: logger.clientSink)
         try consumer.subscribe(to: context.topics)
         return consumer
@@ -51,7 +52,7 @@ extension LaneWorker {
 
     /// The group takes the partitions back.
     private mutating func revoke(isLost: Bool) throws {
-        try context.reach(.inRevoke, worker: context.number(of: name))
+        try context.reach(.inRevoke, worker: context.number(of: provider))
         intake.removeAll()
         if isLost {
             logger.warning("lost its partitions: what was in flight may be sent again by their next owner")
@@ -79,7 +80,6 @@ extension LaneWorker {
         for partition in core.owned { core.lose(partition) }
         senders.cancel(core.takeCancelled())
         intake.removeAll()
-        roles.removeAll()
         group = nil
         if case .ending = phase {} else { phase = .unassigned }
         try consumer.unassign()

@@ -3,42 +3,25 @@ import KafkaClient
 import Pipeline
 
 extension LaneWorker {
-    /// Where partitions begin that the lane has never committed: the dispatch topic as a person has said, or at the cut,
-    /// and the retry topics at their ends, since nothing in them is this lane's.
-    func begin(_ starts: [Int32: LaneStart.First]) throws -> [TopicPartition: Offset] {
-        guard !starts.isEmpty else { return [:] }
-        let told = starts.filter { $0.value == .asTold }.map(\.key).sorted()
-        if !told.isEmpty { try LaneGroups(context.configuration, logger: logger).requireNoOthers(than: name) }
-        var begun = try told.isEmpty ? [:] : toldOffsets(of: told)
-        for (partition, start) in starts {
-            guard case .at(let edge) = start else { continue }
-            begun[TopicPartition(topic: context.topics[0], partition: partition)] = Offset(edge.orders)
-        }
+    /// Where partitions begin that the lane has never committed: the dispatch topic as a person has said, and the retry
+    /// topics at their ends, since nothing in them is this lane's.
+    func begin(_ partitions: [Int32]) throws -> [TopicPartition: Offset] {
+        guard !partitions.isEmpty else { return [:] }
         let tiers = context.streams.filter { $0.kind == .orders && $0.tier != nil }
-        begun.merge(
-            try consumer.endOffsets(topicPartitions(tiers, starts.keys.sorted()), timeout: .seconds(10))
-        ) { $1 }
-        return begun
+        return try toldOffsets(of: partitions)
+            .merging(try consumer.endOffsets(topicPartitions(tiers, partitions), timeout: .seconds(10))) { $1 }
     }
 
-    /// Where partitions begin whose broadcasts the lane has never committed: with the first broadcast that there is, or
-    /// at the cut, and nobody has to say so; the retry topics at their ends, since nothing in them is this lane's.
-    func beginBroadcasts(
-        _ roles: [Int32: LaneStart.Role], _ known: [Int32: [LaneOffset?]]
-    ) throws(KafkaError) -> [TopicPartition: Offset] {
+    /// Where partitions begin whose broadcasts the lane has never committed: with the first broadcast that there is, and
+    /// nobody has to say so; the retry topics at their ends, since nothing in them is this lane's.
+    func beginBroadcasts(_ starts: [Int32: LaneStart]) throws(KafkaError) -> [TopicPartition: Offset] {
         let dispatch = LaneStream.dispatch(.broadcasts)
         guard context.broadcasts != nil else { return [:] }
-        let partitions = known.filter { $0.value[context.place(dispatch)] == nil }.map(\.key).sorted()
+        let partitions = starts.filter { $0.value.committed[context.place(dispatch)] == nil }.map(\.key).sorted()
         guard !partitions.isEmpty else { return [:] }
-        var begun = try consumer.startOffsets(topicPartitions([dispatch], partitions), timeout: .seconds(10))
-        for partition in partitions {
-            guard case .new(let edge) = roles[partition] else { continue }
-            let place = TopicPartition(topic: context.topic(dispatch), partition: partition)
-            begun[place] = max(begun[place] ?? Offset(0), Offset(edge.broadcasts))
-        }
         let tiers = context.streams.filter { $0.kind == .broadcasts && $0.tier != nil }
-        begun.merge(try consumer.endOffsets(topicPartitions(tiers, partitions), timeout: .seconds(10))) { $1 }
-        return begun
+        return try consumer.startOffsets(topicPartitions([dispatch], partitions), timeout: .seconds(10))
+            .merging(try consumer.endOffsets(topicPartitions(tiers, partitions), timeout: .seconds(10))) { $1 }
     }
 
     func toldOffsets(of partitions: [Int32]) throws -> [TopicPartition: Offset] {
@@ -48,7 +31,7 @@ extension LaneWorker {
             // What has been written since then no other sender can have sent.
             if wasEmpty { return try consumer.startOffsets(topics, timeout: .seconds(10)) }
             throw PipelineError.decisionNeeded(
-                "lane \(name) has no committed offsets in \(partitions.count) partitions: its first start needs --from "
+                "\(provider.rawValue) has no committed offsets in \(partitions.count) partitions: its first start needs --from "
                     + "earliest, latest or a time, or --from-group with the group of the sender that it replaces")
         case .group(let group):
             let other = try Consumer(assigning: context.configuration.kafka, group: group, logger: logger.clientSink)

@@ -19,7 +19,6 @@ extension LaneWorker {
     struct Found {
         /// By partition, of each topic.
         var committed: [Int32: [LaneOffset]] = [:]
-        var roles: [Int32: LaneStart.Role] = [:]
         /// By topic and partition.
         var ends: [TopicPartition: Offset] = [:]
     }
@@ -61,35 +60,23 @@ extension LaneWorker {
         let topics = topicPartitions(context.streams, partitions)
         let committed = try consumer.committed(topics, timeout: .seconds(1))
         let count = Int32(try consumer.partitionCount(of: context.topics[0], timeout: .seconds(5)))
-        let cut = try LaneCut.read(context.configuration, partitions: partitions, logger)
         core.setPartitions(count)
         var found = Found()
-        var firstStarts: [Int32: LaneStart.First] = [:]
-        var known: [Int32: [LaneOffset?]] = [:]
+        var starts: [Int32: LaneStart] = [:]
         for partition in partitions {
-            let offsets = context.topics.map { committed[TopicPartition(topic: $0, partition: partition)] }
-            let own = offsets.map { offset in
-                offset.flatMap { LaneOffset(offset: $0.offset.value, metadata: $0.metadata) }
-            }
-            let start = try LaneStart(
-                LaneStart.Findings(
-                    partition: partition, committed: own[0],
-                    isForeign: zip(offsets, own).contains { $0 != nil && $1 == nil }, partitions: count,
-                    lanes: context.lanesHash, cut: cut), lane: name)
-            found.roles[partition] = start.role
-            known[partition] = own
-            if let begins = start.begins { firstStarts[partition] = begins }
+            starts[partition] = try LaneStart(
+                context.topics.map { committed[TopicPartition(topic: $0, partition: partition)] }, of: partition,
+                partitions: count, provider: provider)
         }
-        let first = try begin(firstStarts)
-        let broadcasts = try beginBroadcasts(found.roles, known)
-        for partition in partitions {
+        let begun = try begin(starts.filter { $0.value.isFirst }.map(\.key).sorted())
+            .merging(try beginBroadcasts(starts)) { $1 }
+        for (partition, start) in starts {
             found.committed[partition] = try context.streams.map { stream throws(PipelineError) in
                 let place = TopicPartition(topic: context.topic(stream), partition: partition)
-                let isFirst = stream.kind == .orders && firstStarts[partition] != nil
-                if !isFirst, let offset = known[partition]?[context.place(stream)] { return offset }
-                guard let offset = first[place] ?? broadcasts[place] else { throw lostOffset(place) }
-                return LaneOffset(
-                    offset: offset.value, partitions: count, lanes: context.lanesHash, isClean: true, finished: [])
+                let isFirst = stream.kind == .orders && start.isFirst
+                if !isFirst, let offset = start.committed[context.place(stream)] { return offset }
+                guard let offset = begun[place] else { throw lostOffset(place) }
+                return LaneOffset(offset: offset.value, partitions: count, isClean: true, finished: [])
             }
         }
         found.ends = try watermarks(of: topics)
@@ -131,7 +118,7 @@ extension LaneWorker {
     private mutating func start(_ found: Found) throws {
         var positions: [TopicPartition: Offset] = [:]
         var recalls: (starts: [TopicPartition: Offset], ends: [TopicPartition: Offset]) = ([:], [:])
-        for (partition, offsets) in found.committed where found.roles[partition] != .ended {
+        for (partition, offsets) in found.committed {
             let ends = context.topics.map { found.ends[TopicPartition(topic: $0, partition: partition)]?.value ?? 0 }
             core.assign(partition, committed: offsets, ends: ends)
             for (index, stream) in context.streams.enumerated() {
@@ -142,14 +129,13 @@ extension LaneWorker {
                 recalls.ends[place] = Offset(ends[index])
             }
         }
-        roles = found.roles
         group = try consumer.groupMetadata()
         // The group may have taken the partitions meanwhile, and given others.
         guard try recall(from: recalls.starts, to: recalls.ends) else { return }
         for partition in core.owned { core.recalled(partition) }
         try consumer.assign(positions)
         phase = .reading
-        logger.info("sends \(core.owned.count) partitions", ["ended": "\(roles.values.count { $0 == .ended })"])
+        logger.info("sends \(core.owned.count) partitions")
     }
 
     /// Reads the retry topics for what waits, and serves the group meanwhile.
@@ -160,7 +146,7 @@ extension LaneWorker {
     ) throws -> Bool {
         guard !starts.isEmpty else { return true }
         let before = assignments
-        var reader = LaneRecordReader(context, lane: name)
+        var reader = LaneRecordReader(context, provider)
         var recaller = try Consumer(assigning: context.configuration.kafka, logger: logger.clientSink)
         var nextService = ContinuousClock.now
         do {
@@ -186,7 +172,6 @@ extension LaneWorker {
             let stream = context.stream(of: record.topic), stream.tier != nil
         else { return }
         guard case .own(let own, let note?) = reader.read(record, headers, from: stream) else { return }
-        if case .new(let start) = roles[record.partition], note.offset < start[stream.kind] { return }
         core.recall(note.offset, of: record.partition, stream, at: record.offset, device: own.device)
     }
 }

@@ -34,10 +34,8 @@ extension LaneWorker {
         while let partition = stream.partition, let first = stream.first {
             guard core.isReading(partition, stream.stream.kind) else { return }
             defer { stream.removeFirst() }
-            guard isOurs(first.offset, of: stream.stream, partition) else { continue }
             switch intake.read(stream) {
             case .own(let record, let note):
-                if let note, isOlder(note, of: stream.stream.kind, partition) { continue }
                 let waiting = PartitionIntake.Waiting(
                     record: record, note: note, offset: first.offset, appendedAt: first.timestamp)
                 if stream.isWaiting(partition) || !handIn(waiting, from: stream.stream, now) { stream.wait(waiting) }
@@ -51,9 +49,7 @@ extension LaneWorker {
                 skip(first.offset, of: stream, partition)
             }
         }
-        for end in stream.takeEnds() {
-            reach(limit(end.offset, of: stream.stream, end.partition), of: stream, end.partition)
-        }
+        for end in stream.takeEnds() { reach(end.offset, of: stream, end.partition) }
     }
 
     /// A record that is nothing to this lane.
@@ -94,38 +90,11 @@ extension LaneWorker {
                 stream.watch.progressed()
                 continue
             }
-            var wanted: [TopicPartition: Int64] = [:]
-            for (place, end) in ends { wanted[place] = limit(end.value, of: stream.stream, place.partition) }
             if stream.watch.isStuck(
-                ends: wanted, reached: { core.firstUnread(of: stream.stream, $0.partition) ?? .max })
+                ends: ends.mapValues(\.value), reached: { core.firstUnread(of: stream.stream, $0.partition) ?? .max })
             {
                 throw .stuckConsumer
             }
-        }
-    }
-
-    // MARK: Cuts
-
-    /// Whether a record is below the cut at which this lane ends.
-    private func isOurs(_ offset: Int64, of stream: LaneStream, _ partition: Int32) -> Bool {
-        switch (stream, roles[partition]) {
-        case (.dispatch(let kind), .old(let end, _)): offset < end[kind]
-        case (.dispatch, _), (.tier, _): true
-        }
-    }
-
-    private func limit(_ offset: Int64, of stream: LaneStream, _ partition: Int32) -> Int64 {
-        switch (stream, roles[partition]) {
-        case (.dispatch(let kind), .old(let end, _)): min(offset, end[kind])
-        case (.dispatch, _), (.tier, _): offset
-        }
-    }
-
-    /// Whether a retry comes from below the cut at which this lane began: an older lane sends it.
-    private func isOlder(_ note: RetryNote, of kind: PushKind, _ partition: Int32) -> Bool {
-        switch roles[partition] {
-        case .new(let start): note.offset < start[kind]
-        case .current, .old, .ended, nil: false
         }
     }
 }

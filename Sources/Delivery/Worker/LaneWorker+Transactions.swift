@@ -61,18 +61,18 @@ extension LaneWorker {
     private mutating func replaceOutput(after error: KafkaError) throws {
         if error.kind == .fenced, fencings.isTooMany() {
             throw PipelineError.instanceInUse(
-                "lane \(name): another process sends as instance '\(context.configuration.instanceID)': every process "
+                "\(provider.rawValue): another process sends as instance '\(context.configuration.instanceID)': every process "
                     + "needs its own instance.id (\(error))")
         }
         logger.notice("recreates its producer after: \(error)")
-        let (context, name, logger) = (self.context, self.name, self.logger)
+        let (context, provider, logger) = (self.context, self.provider, self.logger)
         output = try context.host.untilItWorks(logger, patience, whileDraining: true) { () throws(KafkaError) in
-            try LaneOutput(context, lane: name, logger: logger.clientSink)
+            try LaneOutput(context, provider, logger: logger.clientSink)
         }
     }
 
     private func makeOutput() throws(KafkaError) -> LaneOutput {
-        try LaneOutput(context, lane: name, logger: logger.clientSink)
+        try LaneOutput(context, provider, logger: logger.clientSink)
     }
 
     /// Asks the group what it has committed: that says whether the transaction has.
@@ -83,7 +83,7 @@ extension LaneWorker {
         guard !topics.isEmpty else { return core.aborted() }
         let consumer = try Consumer(
             assigning: context.configuration.kafka,
-            group: DeliveryConfiguration.group(of: name, in: context.configuration.groupID),
+            group: DeliveryConfiguration.group(of: provider, in: context.configuration.groupID),
             logger: logger.clientSink)
         let timeout = context.configuration.transactionTimeout
         let committed = try context.host.untilItWorks(logger, patience, whileDraining: true) { () throws(KafkaError) in
@@ -103,7 +103,7 @@ extension LaneWorker {
         for error in errors {
             if error.kind == .offsetOutOfRange {
                 throw PipelineError.decisionNeeded(
-                    "lane \(name): the log no longer has the next offset: pushes were lost to retention (\(error)); "
+                    "\(provider.rawValue): the log no longer has the next offset: pushes were lost to retention (\(error)); "
                         + "removing the group's offsets starts it again")
             }
             if error.kind == .allBrokersDown {
@@ -130,7 +130,7 @@ extension LaneWorker {
         logger.notice("recreates its consumer after: \(error)")
         try release()
         consumer.leave(timeout: .seconds(10))
-        consumer = try Self.makeConsumer(of: name, context, signal, logger)
+        consumer = try Self.makeConsumer(of: provider, context, signal, logger)
         if case .ending = phase {} else { phase = .unassigned }
     }
 

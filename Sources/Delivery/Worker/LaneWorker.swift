@@ -1,8 +1,9 @@
+import Deliveries
 import Hosting
 import KafkaClient
 import Pipeline
 
-/// One lane of a process: one thread with its own consumer, its own transactional producer, and the clients of its
+/// A provider's lane in a process: one thread with its own consumer, its own transactional producer, and the clients of its
 /// credentials.
 ///
 ///     read ─► hand in ─► send ─► answers ─► outcomes and retries ─► commit        (one Kafka transaction each 200 ms)
@@ -24,7 +25,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         case ending
     }
 
-    let name: String
+    let provider: Platform
     let context: DeliveryContext
     let logger: Logger
     let signal: QueueSignal
@@ -41,7 +42,6 @@ struct LaneWorker: ~Copyable, GroupWorker {
     var phase = Phase.unassigned
     /// How often the group has assigned partitions.
     var assignments = 0
-    var roles: [Int32: LaneStart.Role] = [:]
     var backoff = Backoff()
     var fencings = Fencings()
     /// A refusal at the start: librdkafka reports some of them once and retries without another report.
@@ -55,45 +55,43 @@ struct LaneWorker: ~Copyable, GroupWorker {
     var told: LaneStatus?
 
     /// Waits for the broker as long as it takes.
-    init(_ name: String, _ context: DeliveryContext, logger: Logger) throws {
+    init(_ provider: Platform, _ context: DeliveryContext, logger: Logger) throws {
         let signal = try QueueSignal()
-        let senders = try LaneSenders(name, context, signal: signal, logger: logger)
-        let core = DeliveryCore(Self.settings(of: name, context))
+        let senders = try LaneSenders(provider, context, signal: signal, logger: logger)
+        let core = DeliveryCore(Self.settings(context))
         let patience = Patience()
         let wasEmpty = try Self.waitForTopics(context, patience, logger)
         let output = try context.host.untilItWorks(logger, patience) { () throws(KafkaError) in
-            try LaneOutput(context, lane: name, logger: logger.clientSink)
+            try LaneOutput(context, provider, logger: logger.clientSink)
         }
-        let consumer = try Self.makeConsumer(of: name, context, signal, logger)
+        let consumer = try Self.makeConsumer(of: provider, context, signal, logger)
         self.wasEmpty = wasEmpty
         self.consumer = consumer
         self.patience = patience
-        self.name = name
+        self.provider = provider
         self.context = context
         self.logger = logger
         self.signal = signal
         self.output = output
         self.core = core
         self.senders = senders
-        intake = LaneIntake(context, lane: name)
+        intake = LaneIntake(context, provider)
     }
 
-    private static func settings(of name: String, _ context: DeliveryContext) -> LaneSettings {
+    private static func settings(_ context: DeliveryContext) -> LaneSettings {
         let delivery = context.configuration.delivery
         var settings = LaneSettings(
-            lane: name, dispatchTopics: context.dispatchTopics, partitions: 0,
-            lanes: context.lanesHash, credentials: delivery.credentials.map(\.name))
+            dispatchTopics: context.dispatchTopics, partitions: 0, credentials: delivery.credentials.map(\.name))
         settings.window = delivery.window
         settings.inFlight = delivery.inFlight
-        settings.tiers = delivery.retries.map(\.wholeMilliseconds)
+        settings.tiers = delivery.retryDelays
         settings.longestTry = delivery.longestTry.wholeMilliseconds
         settings.frozenAfter = context.configuration.sessionTimeout.wholeMilliseconds / 2
-        settings.perMinute = delivery.rates(context.credentials)
+        settings.perMinute = delivery.credentials.map { $0.platform.perMinute(delivery) }
         return settings
     }
 
-    /// Works until the sender drains or stops, until its clock has followed the wall clock, or until nothing is left below a
-    /// cut.
+    /// Works until the sender drains or stops, or until its clock has followed the wall clock.
     ///
     /// - Throws: ``PipelineError`` where a person has to act.
     mutating func run() throws {
@@ -127,7 +125,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         try commitIfDue(now)
         try releaseIfDone()
         report()
-        if try hasEnded() { return true }
+        if hasEnded() { return true }
         let idle = isIdle && isClockRight ? IdleWait.woken : .milliseconds(20)
         consumer.waitForRecords(in: isClockRight ? wantedQueues : [], timeout: idle)
         return false
@@ -151,7 +149,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
     private var mustEnd: Bool { context.mustEnd || clock.agreed ?? context.clock.changes != context.clock.changes }
 
     /// In what is told of the process.
-    var label: String { "lane \(name)" }
+    var label: String { provider.rawValue }
 
     /// The queues whose records would be read now.
     private var wantedQueues: [Int] {
@@ -162,15 +160,14 @@ struct LaneWorker: ~Copyable, GroupWorker {
         }
     }
 
-    /// Whether the lane has nothing more to do: the process ends, or all that is below a cut is finished.
-    private mutating func hasEnded() throws -> Bool {
+    /// Whether the lane has nothing more to do, since the process ends.
+    private mutating func hasEnded() -> Bool {
         switch phase {
         case .unassigned where mustEnd, .ending where core.owned.isEmpty: return true
         case .reading where mustEnd, .locating where mustEnd:
             endLane()
             return false
-        case .reading: return try considerCut()
-        case .unassigned, .locating, .revoking, .ending: return false
+        case .unassigned, .locating, .reading, .revoking, .ending: return false
         }
     }
 
@@ -189,7 +186,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         if let oldest = ([status.oldest].compactMap(\.self) + read).min() {
             lane.headAge = .milliseconds(max(0, now - oldest))
         }
-        context.board.set(lane, of: name)
+        context.board.set(lane, of: provider)
         context.host.health.consumerIsHopeless(intake.streams.contains { $0.watch.isHopeless }, of: label)
     }
 
@@ -208,7 +205,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         let before = told?.pausedCredentials ?? []
         for name in status.pausedCredentials where !before.contains(name) {
             logger.error(
-                "the provider does not accept credential '\(name)': its lane waits for a changed file, or for a probe "
+                "the provider does not accept credential '\(name)': it waits for a changed file, or for a probe "
                     + "that is accepted", ["last": senders.lastFailures])
         }
         for name in before where !status.pausedCredentials.contains(name) {
@@ -218,7 +215,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
 
     /// Leaves the group and ends the connections.
     consuming func close() {
-        context.board.remove(name)
+        context.board.remove(provider)
         senders.close()
         intake.removeAll()
         consumer.close()

@@ -4,10 +4,10 @@
 package struct MetadataWords {
     package let pairs: [(name: Substring, value: Substring)]
 
-    /// Nil for a text that does not begin with `v1`, or has a word that is no `<name>=<value>`.
-    package init?(_ text: String) {
+    /// Nil for a text that does not begin with the version, or has a word that is no `<name>=<value>`.
+    package init?(_ text: String, version: String = "v1") {
         let words = text.split(separator: " ")
-        guard words.first == "v1" else { return nil }
+        guard words.first == version[...] else { return nil }
         var pairs: [(name: Substring, value: Substring)] = []
         for word in words.dropFirst() {
             let pair = word.split(separator: "=", maxSplits: 1)

@@ -1,17 +1,14 @@
 import Deliveries
-import Digests
 
 /// How `carillon deliver` sends what the pipeline has written (docs/delivery.md).
 public struct DeliveryConfiguration: Sendable {
-    /// Which lane sends which records.
-    package var lanes = LaneMap.standard
     /// What requests are sent with; in the order of the file.
     public var credentials: [DeliveryCredential] = []
-    /// The delays of the retry topics, ascending.
-    public var retries: [Duration] = [.seconds(10), .seconds(60), .seconds(900)]
+    /// The delays of the retry topics, ascending: no setting, since what waits in a topic would be lost with its name.
+    package var retries: [Duration] = [.seconds(10), .seconds(60), .seconds(900)]
     /// The most offsets of a partition that are read and not finished.
     public var window = LaneOffset.largestWindow
-    /// The most requests of a lane that are in flight.
+    /// The most requests to a provider that are in flight, in a process.
     public var inFlight = 1_000
     public var commitInterval: Duration = .milliseconds(200)
     /// How long a push is tried, pauses not counted.
@@ -41,14 +38,13 @@ public struct DeliveryConfiguration: Sendable {
         retries.map { "\(dispatch).retry.\(ConfigurationText.text($0))" }
     }
 
-    /// Eight hex digits that any change of the lanes or of the retry topics changes: lanes with another one are other
-    /// lanes.
-    package var lanesHash: String {
-        SHA256.hex(of: "\(lanes.hash) \(retryTopics(of: "").joined(separator: ","))", digits: 8)
-    }
+    /// What the consumer group of each provider's lane begins with.
+    package static func groupPrefix(in group: String) -> String { "\(group)-delivery-" }
 
-    /// A lane's consumer group.
-    package static func group(of lane: String, in group: String) -> String { "\(group)-delivery-\(lane)" }
+    /// The consumer group of a provider's lane.
+    package static func group(of provider: Platform, in group: String) -> String {
+        groupPrefix(in: group) + provider.rawValue
+    }
 }
 
 /// One credential: for which apps it is, and the files that hold its secret.

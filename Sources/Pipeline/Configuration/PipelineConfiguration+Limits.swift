@@ -83,7 +83,7 @@ extension PipelineConfiguration {
         guard !topics.broadcasts.isEmpty else { return [] }
         return [
             ("topic.broadcasts", topics.broadcastJournal), ("topic.dispatch", topics.broadcastDispatch),
-        ] + delivery.retryTopics(of: topics.broadcastDispatch).map { ("delivery.retry", $0) }
+        ] + delivery.retryTopics(of: topics.broadcastDispatch).map { ("topic.dispatch", $0) }
     }
 
     /// Two roles on one topic would feed the pipeline its own output.
@@ -94,7 +94,7 @@ extension PipelineConfiguration {
                 ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
                 ("topic.journal", topics.journal), ("topic.requests", topics.requests),
                 ("topic.deliveries", topics.deliveries), ("topic.broadcasts", topics.broadcasts),
-            ] + delivery.retryTopics(of: topics.dispatch).map { ("delivery.retry", $0) } + broadcastTopics
+            ] + delivery.retryTopics(of: topics.dispatch).map { ("topic.dispatch", $0) } + broadcastTopics
         return named.filter { !$0.1.isEmpty }.enumerated().compactMap { index, topic in
             named[..<index].first { $0.1 == topic.1 }.map { other in
                 ConfigurationProblem(subject: topic.0, message: "'\(topic.1)' is also \(other.0)")

@@ -15,27 +15,12 @@ extension Setting {
             draft.configuration.delivery.credentials =
                 if let file { try DeliveryCredential.list(json: file.bytes, folder: file.folder) } else { [] }
         },
-        lanes,
-        .custom(
-            "delivery.retry", default: .value("10s,1m,15m"),
-            allowed: "one to six ascending durations from 1s to 1h with commas between, such as 10s,1m,15m",
-            "The delays of the retry topics, which are named after them."
-        ) { text, draft in
-            let words = text.split(separator: ",", omittingEmptySubsequences: false)
-            let delays = words.compactMap { ConfigurationText.duration($0.trimmingCharacters(in: .whitespaces)) }
-            guard (1...6).contains(words.count), delays.count == words.count,
-                delays.allSatisfy({ (.seconds(1) ... .seconds(3_600)).contains($0) }),
-                zip(delays, delays.dropFirst()).allSatisfy(<)
-            else { return false }
-            draft.configuration.delivery.retries = delays
-            return true
-        },
         .duration(
             "delivery.give-up", \.configuration.delivery.longestTry, default: "1h", .seconds(1) ... .days(1),
             "A push is given up at its first failure after so long, outages not counted, or when it expires."),
         .integer(
             "delivery.in-flight", \.configuration.delivery.inFlight, default: .value("1000"), 1...20_000,
-            "The requests of a lane that are in flight, in a process."),
+            "The requests to a provider that are in flight, in a process."),
         .integer(
             "delivery.window", \.configuration.delivery.window, default: .value("16384"), 64...LaneOffset.largestWindow,
             "The records of a partition that may be read and not finished."),
@@ -73,20 +58,6 @@ extension Setting {
             return true
         },
     ]
-
-    private static var lanes: Setting {
-        Setting(
-            key: "delivery.lanes", defaultValue: .value("fcm:fcm,apns:apns"), allowed: LaneMap.allowed,
-            summary:
-                "Which lane, a consumer group of its own, sends which records: [lanes](delivery.md#lanes)."
-        ) { text, draft throws(InvalidValue) in
-            do {
-                draft.configuration.delivery.lanes = try LaneMap(text)
-            } catch {
-                throw InvalidValue(allowed: "\(LaneMap.allowed); \(error)")
-            }
-        }
-    }
 
     /// A server's address, to which paths are appended.
     private static func url(

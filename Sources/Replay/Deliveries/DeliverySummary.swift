@@ -4,7 +4,6 @@ import Deliveries
 package struct DeliverySummary: Sendable {
     /// What outcomes are told apart by.
     package struct Group: Hashable, Sendable, Encodable {
-        package var lane: String
         package var credential: String?
         package var platform: Platform
         package var app: String?
@@ -49,7 +48,7 @@ package struct DeliverySummary: Sendable {
     package mutating func note(_ record: DeliveryRecord) {
         total.note(record)
         let group = Group(
-            lane: record.lane, credential: record.credential, platform: record.platform, app: record.app,
+            credential: record.credential, platform: record.platform, app: record.app,
             outcome: record.outcome, status: record.status, reason: record.reason)
         guard groups[group] != nil || groups.count < Self.mostGroups else { return others.note(record) }
         groups[group, default: Tally()].note(record)

@@ -20,16 +20,8 @@ struct CredentialsCheck {
             }
         }
         guard !delivery.credentials.isEmpty, let map = try? delivery.credentialMap() else { return }
-        let lanes = delivery.lanes.credentials(of: map).sorted { $0.key < $1.key }
-        warnings += lanes.compactMap { lane, indices in
-            let names = indices.sorted().map { "'\(map.entries[$0].name)'" }
-            switch names.count {
-            case 0: return "lane '\(lane)' has no credential: what it reads is refused (no_credential)"
-            case 1: return nil
-            default:
-                return "lane '\(lane)' has the credentials \(names.joined(separator: ", ")): "
-                    + "a paused credential stops its lane; delivery.lanes can give each a lane of its own"
-            }
+        warnings += Platform.allCases.filter { provider in !map.entries.contains { $0.platform == provider } }.map {
+            "\($0.rawValue) has no credential: its pushes are refused (no_credential)"
         }
         let named = map.entries.filter { $0.platform == .fcm && !$0.apps.isEmpty }.map { "'\($0.name)'" }
         if !named.isEmpty, !configuration.rendering.optionalHeaders.contains(.app) {

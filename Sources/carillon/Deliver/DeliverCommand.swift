@@ -8,6 +8,6 @@ struct DeliverCommand: ParsableCommand {
         examples: [
             ("carillon deliver --config carillon.properties --from latest", "The first start, from now on.")
         ],
-        subcommands: [DeliverRunCommand.self, DeliverLanesCommand.self, DeliverReapCommand.self],
+        subcommands: [DeliverRunCommand.self, DeliverReapCommand.self],
         defaultSubcommand: DeliverRunCommand.self)
 }

@@ -10,21 +10,21 @@ struct DeliverRunCommand: ParsableCommand {
         discussion: """
             Reads the dispatch topic, sends each record's message with the lifetime that is left, and writes one outcome for \
             each to notifications.deliveries. The same as 'carillon run --roles deliver'. The first signal waits up to 15 s for the last answers and commits them; a \
-            second one ends the process at once. Exit codes: 0 drained, or finished below a cut; 3 instance in use; 64 \
+            second one ends the process at once. Exit codes: 0 drained; 3 instance in use; 64 \
             usage; 70 a defect; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
             """,
         examples: [
             ("carillon deliver --config carillon.properties --from latest", "The first start, from now on."),
             ("carillon deliver --config carillon.properties --from-group sender", "In place of another sender."),
-            ("carillon deliver --config carillon.properties --lane apns", "One lane in a process of its own."),
+            ("carillon deliver --config carillon.properties --provider apns", "Only to APNs, in a process of its own."),
             ("carillon deliver --config carillon.properties --check", "Whether the providers accept the credentials."),
         ])
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
     @OptionGroup(title: "Configuration") var process: InstanceOption
-    @Option(help: "Only this lane; repeatable. All lanes by default.", valueName: "name") var lane: [String] = []
+    @Option(help: "Only to this provider. To all by default.", valueName: "fcm|apns") var provider: Platform?
     @Option(
-        help: "Where a lane's first start begins: earliest, latest, a time, a date or -1h.", valueName: "position",
+        help: "Where the first start begins: earliest, latest, a time, a date or -1h.", valueName: "position",
         completion: .list(["earliest", "latest"]))
     var from: String?
     @Option(help: "The same: where this group is, the sender that it replaces.", valueName: "group")
@@ -48,7 +48,7 @@ struct DeliverRunCommand: ParsableCommand {
         let configuration = try options.checked(adding: flags, needsBroker: !check)
         if check { return try checkCredentials(configuration) }
         try await Daemon(
-            configuration: configuration, roles: [.deliver], lanes: lane,
+            configuration: configuration, roles: [.deliver], providers: provider.map { [$0] } ?? Platform.allCases,
             start: fromGroup.map { .group($0) } ?? configuration.from.map { .position($0) }
         ).run()
     }

@@ -5,7 +5,7 @@ import Replay
 struct DeliveriesSummaryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "summary",
-        abstract: "Count outcomes by lane, credential, platform, app, outcome, status and reason.",
+        abstract: "Count outcomes by platform, credential, app, outcome, status and reason.",
         discussion: """
             Reads topic.deliveries from a time to its end. REQUESTS are those that may have reached the provider; P50 and \
             P99 are the time from the first to the last of them, at most 1/32 too long.

@@ -16,7 +16,7 @@ struct DeliverySummaryReport: Report {
 
         var cells: [String] {
             [
-                group.lane, group.credential ?? "-", group.platform.rawValue, group.outcome.rawValue,
+                group.platform.rawValue, group.credential ?? "-", group.outcome.rawValue,
                 group.status.map(String.init) ?? "-", group.reason ?? "-", group.app ?? "-",
             ]
         }
@@ -49,7 +49,7 @@ struct DeliverySummaryReport: Report {
         let range = "from \(from)" + (to.map { " to \($0)" } ?? "")
         guard total.count > 0 else { return [.line("\(topic) has no outcomes \(range).")] }
         var table = TextTable([
-            "OUTCOMES", "REQUESTS", "P50", "P99", "LANE", "CREDENTIAL", "PLATFORM", "OUTCOME", "STATUS", "REASON",
+            "OUTCOMES", "REQUESTS", "P50", "P99", "PLATFORM", "CREDENTIAL", "OUTCOME", "STATUS", "REASON",
             "APP",
         ])
         for group in groups { table.append(Self.numbers(group.tally) + group.cells) }

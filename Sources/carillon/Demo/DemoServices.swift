@@ -15,16 +15,10 @@ struct DemoServices {
     /// - Parameter stop: ends every wait of the story.
     init(_ demo: Demo, _ stop: StopFlag) throws {
         self.stop = stop
-        // The embedded cluster cannot list the groups of other lanes, which a lane's first start asks for: these begin at a
-        // cut.
-        let lanes = LaneGroups(demo.configuration, logger: demo.logger)
-        try lanes.record(
-            LaneCut(
-                lanes: demo.configuration.delivery.lanesHash,
-                edges: try lanes.ends().mapValues { _ in LaneEdge(orders: 0) }))
         let pipeline = NotificationPipeline(configuration: demo.configuration, logger: demo.logger)
         let broadcasts = BroadcastService(configuration: demo.configuration, logger: demo.logger)
-        let sender = DeliveryService(configuration: demo.configuration, logger: demo.logger)
+        let sender = DeliveryService(
+            configuration: demo.configuration, start: .position(.earliest), logger: demo.logger)
         let process = ProcessHost([pipeline, broadcasts, sender], logger: demo.logger, metrics: Metrics())
         (self.pipeline, self.sender, self.process) = (pipeline, sender, process)
         running = Task { try await process.run() }

@@ -7,35 +7,33 @@ struct PushOutcome: Encodable {
     /// The position of the dispatch record.
     var at: RecordPosition
     var outcome: DeliveryOutcome
+    var platform: Platform
     var status: Int?
     var reason: String?
     var providerID: String?
-    var lane: String
     var credential: String?
     var attempts: Int
     var firstSentAt: WallTime?
     var lastSentAt: WallTime?
-    private var platform: Platform
 
     private enum CodingKeys: CodingKey {
-        case at, outcome, status, reason, providerID, lane, credential, attempts, firstSentAt, lastSentAt
+        case at, outcome, platform, status, reason, providerID, credential, attempts, firstSentAt, lastSentAt
     }
 
     init(_ record: DeliveryRecord) {
         at = RecordPosition(record.topic, record.partition, record.offset)
         outcome = record.outcome
+        platform = record.platform
         status = record.status
         reason = record.reason
         providerID = record.providerID
-        lane = record.lane
         credential = record.credential
         attempts = record.attempts
         firstSentAt = record.firstSentAt
         lastSentAt = record.lastSentAt
-        platform = record.platform
     }
 
-    /// `accepted by fcm (200), 2 requests from … to …, lane fcm, credential shop, id …`.
+    /// `accepted by fcm (200), 2 requests from … to …, credential shop, id …`.
     var sentence: String {
         let meaning =
             switch outcome {
@@ -47,7 +45,7 @@ struct PushOutcome: Encodable {
             case .cancelled: "cancelled with its broadcast"
             }
         let answer = [status.map(String.init), reason].compactMap(\.self).joined(separator: " ")
-        var parts = [answer.isEmpty ? meaning : "\(meaning) (\(answer))", requests, "lane \(lane)"]
+        var parts = [answer.isEmpty ? meaning : "\(meaning) (\(answer))", requests]
         if let credential { parts.append("credential \(credential)") }
         if let providerID { parts.append("id \(providerID)") }
         return parts.joined(separator: ", ")

@@ -3,7 +3,7 @@ import Delivery
 import KafkaClient
 import Pipeline
 
-/// The offsets of the groups of broadcasts and of the lanes where they have never committed; what is committed there stays.
+/// The offsets of the groups of broadcasts and of the sender where they have never committed; what is committed there stays.
 struct FirstOffsets {
     /// By group.
     private let commits: [String: [TopicPartition: CommittedOffset]]
@@ -32,7 +32,7 @@ struct FirstOffsets {
                     try BroadcastService.firstOffsets(of: configuration, at: position, now: now, logger: logger)
                 ) { $1 }
             case .deliver:
-                commits.merge(try LaneGroups(configuration, logger: logger).firstOffsets(at: position)) { $1 }
+                commits.merge(try DeliveryService.firstOffsets(of: configuration, at: position, logger: logger)) { $1 }
             }
         }
         self.init(commits: commits)

@@ -8,7 +8,7 @@ struct OffsetsSetCommand: ParsableCommand {
         commandName: "set",
         abstract: "Set the offsets from which the group reads the events; where other roles have none, theirs too.",
         discussion:
-            "With --to a place in time, the groups of broadcasts and of the lanes get offsets there too, where their "
+            "With --to a place in time, the groups of broadcasts and of the sender get offsets there too, where their "
             + "settings are there and they have never committed anything; what they have committed stays. The group must have no live member: stop every 'carillon run' of it first. Static members that have "
             + "stopped are waited for until their session has expired. Timer watermarks stay as they are, unless "
             + "--watermark is given: timers that are due at or before it are not sent, later ones are.",

@@ -11,9 +11,9 @@ struct Daemon {
     let roles: [RoleName]
     /// Of broadcasts: whether a first start begins with the oldest one that is still valid.
     var includesValid = false
-    /// Of the sender: only these lanes; empty: all.
-    var lanes: [String] = []
-    /// Of the sender: where a lane begins that has never committed.
+    /// Of the sender: to whom this process sends.
+    var providers = Platform.allCases
+    /// Of the sender: where it begins for a provider that has no committed offsets.
     var start: DeliveryStart?
 
     /// The pages are served before the roles work and until they have ended, so that the process can also be observed while
@@ -82,7 +82,7 @@ struct Daemon {
                     clock: clock, follower: follower)
             case .deliver:
                 return DeliveryService(
-                    configuration: configuration, lanes: lanes, start: start, logger: logger, metrics: metrics,
+                    configuration: configuration, providers: providers, start: start, logger: logger, metrics: metrics,
                     clock: clock, follower: follower)
             }
         }

@@ -79,8 +79,8 @@ struct TopicsCreateCommand: ParsableCommand {
     /// What one partition costs later (docs/topics.md, "More partitions").
     static let smallText = """
         One partition each: one worker does all the work, and a second process only stands by.
-        More partitions later cost a stop: keys move, so every process has to end first, the lanes of 'carillon deliver' have
-        to be empty, and notifications.subscriptions has to be copied to a new topic (docs/topics.md, More partitions).
+        More partitions later cost a stop: keys move, so every process has to end first, 'carillon deliver' has to
+        have sent everything, and notifications.subscriptions has to be copied to a new topic (docs/topics.md, More partitions).
         If you expect more than one worker can do (docs/sizing.md), create them now without --small.
 
         """

@@ -171,7 +171,7 @@ struct BroadcastStatusTests {
             let outcome = DeliveryRecord(
                 .accepted, topic: "\(trial.trial.unique).dispatch.broadcasts", partition: 1, offset: offset,
                 messageID: id,
-                device: device, platform: .fcm, lane: "fcm", attempts: 1)
+                device: device, platform: .fcm, attempts: 1)
             try trial.write(outcome, at: now)
         }
         let sent = try #require(PushValue(json: try trial.run(question).output))

@@ -37,7 +37,7 @@ struct CredentialsCheckTests {
     private let apns =
         #"{"name":"team","provider":"apns","key_file":"team.p8","key_id":"KEYID123AB","team_id":"TEAMID123A"}"#
 
-    @Test("files that can be used are no problem, and one credential a lane is no warning")
+    @Test("files that can be used are no problem, and one credential a provider is no warning")
     func fine() throws {
         try write("shop.json", TestCredentials.serviceAccount())
         try write("team.p8", TestKeys.p256)
@@ -91,7 +91,7 @@ struct CredentialsCheckTests {
         #expect(!(machine.output + machine.errors).contains("SECRET"))
     }
 
-    @Test("a lane with several credentials, and one without any, is warned of")
+    @Test("a provider without a credential is warned of, and an app that no record names")
     func warnings() throws {
         try write("shop.json", TestCredentials.serviceAccount())
         let list = """
@@ -99,9 +99,7 @@ struct CredentialsCheckTests {
              {"name":"rest","provider":"fcm","service_account":"shop.json"}]
             """
         let warnings = [
-            "lane 'apns' has no credential: what it reads is refused (no_credential)",
-            "lane 'fcm' has the credentials 'shop', 'rest': a paused credential stops its lane; delivery.lanes can give "
-                + "each a lane of its own",
+            "apns has no credential: its pushes are refused (no_credential)",
             "the records of FCM do not say their app without dispatch.headers=app, so none is sent with 'shop'",
         ]
         let result = try check(list)
@@ -110,8 +108,7 @@ struct CredentialsCheckTests {
         let machine = try check(list, "--json")
         #expect(machine.status == 0 && machine.errors.isEmpty)
         #expect(try report(machine).warnings == warnings)
-        let lanes = "delivery.lanes=shop:fcm/com.shop,fcm:fcm,apns:apns"
-        let apart = try check(list, "--set", lanes, "--set", "dispatch.headers=app", "--json")
+        let apart = try check(list, "--set", "dispatch.headers=app", "--json")
         #expect(try report(apart).warnings == [warnings[0]])
     }
 

@@ -10,10 +10,10 @@ import Testing
 struct DeliveriesCommandTests {
     private static let device = String(repeating: "0a", count: 32)
 
-    private func record(_ outcome: DeliveryOutcome, lane: String = "fcm") -> DeliveryRecord {
+    private func record(_ outcome: DeliveryOutcome) -> DeliveryRecord {
         DeliveryRecord(
             outcome, topic: "notifications.dispatch", partition: 0, offset: 1, messageID: "m", device: Self.device,
-            platform: .fcm, lane: lane, attempts: 1)
+            platform: .fcm, attempts: 1)
     }
 
     private func object(_ text: String) throws -> NSDictionary {
@@ -44,9 +44,9 @@ struct DeliveriesCommandTests {
         let report = DeliverySummaryReport(summary, topic: "notifications.deliveries", from: .epoch, to: nil)
         #expect(
             report.text == """
-                OUTCOMES  REQUESTS  P50   P99   LANE  CREDENTIAL  PLATFORM  OUTCOME  STATUS  REASON            APP
-                2         2         0 ms  0 ms  fcm   shop        fcm       refused  400     INVALID_ARGUMENT  com.example.shop
-                1         1         -     -     fcm   -           fcm       expired  -       -                 -
+                OUTCOMES  REQUESTS  P50   P99   PLATFORM  CREDENTIAL  OUTCOME  STATUS  REASON            APP
+                2         2         0 ms  0 ms  fcm       shop        refused  400     INVALID_ARGUMENT  com.example.shop
+                1         1         -     -     fcm       -           expired  -       -                 -
                 all from 1970-01-01T00:00:00.000Z: 3 outcomes, 3 requests, p50 0 ms, p99 0 ms
 
                 """)
@@ -56,11 +56,11 @@ struct DeliveriesCommandTests {
         #expect(
             groups == [
                 [
-                    "lane": "fcm", "credential": "shop", "platform": "fcm", "app": "com.example.shop",
+                    "credential": "shop", "platform": "fcm", "app": "com.example.shop",
                     "outcome": "refused", "status": 400, "reason": "INVALID_ARGUMENT",
                     "tally": ["outcomes": 2, "requests": 2, "p50_ms": 0, "p99_ms": 0],
                 ],
-                ["lane": "fcm", "platform": "fcm", "outcome": "expired", "tally": ["outcomes": 1, "requests": 1]],
+                ["platform": "fcm", "outcome": "expired", "tally": ["outcomes": 1, "requests": 1]],
             ])
         let none = DeliverySummaryReport(
             DeliverySummary(), topic: "notifications.deliveries", from: .epoch, to: WallTime(milliseconds: 1_000))

@@ -102,7 +102,7 @@ struct OffsetsCommandTests {
         #expect(try trial.committed()[0]?.offset == Offset(5))
     }
 
-    @Test("first offsets are set for broadcasts and each lane with its retry topics; what is committed stays")
+    @Test("first offsets are set for broadcasts and each provider with its retry topics; what is committed stays")
     func firstOffsets() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/\(trial.unique)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -111,7 +111,7 @@ struct OffsetsCommandTests {
         try credentials.write(toFile: folder + "/credentials.json", atomically: true, encoding: .utf8)
         let settings = [
             "--set", "topic.broadcasts=\(trial.unique).broadcasts", "--set",
-            "delivery.credentials=@\(folder)/credentials.json", "--set", "delivery.retry=1m",
+            "delivery.credentials=@\(folder)/credentials.json",
         ]
         #expect(try trial.carillon(words: ["topics", "create", "--partitions", "2"] + settings).status == 0)
         let broadcasts = "\(trial.unique)-broadcasts"
@@ -135,10 +135,12 @@ struct OffsetsCommandTests {
         #expect(all.status == 0, "\(all.errors)")
         #expect(try trial.committed().count == 2)
         #expect(try trial.offsets(of: broadcasts) == first)
-        for lane in ["fcm", "apns"] {
-            let offsets = try trial.offsets(of: "\(trial.unique)-delivery-\(lane)")
-            #expect(Set(offsets.keys.map(\.topic)) == [dispatch, dispatch + ".retry.1m"])
-            #expect(offsets.count == 4)
+        for provider in ["fcm", "apns"] {
+            let offsets = try trial.offsets(of: "\(trial.unique)-delivery-\(provider)")
+            #expect(
+                Set(offsets.keys.map(\.topic))
+                    == Set(["", ".retry.10s", ".retry.1m", ".retry.15m"].map { dispatch + $0 }))
+            #expect(offsets.count == 8)
             #expect(offsets.values.allSatisfy { LaneOffset(offset: 0, metadata: $0.metadata)?.isClean == true })
         }
     }

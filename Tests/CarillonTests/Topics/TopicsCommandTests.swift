@@ -55,17 +55,17 @@ struct TopicsCommandTests {
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let list = #"[{"name":"shop","provider":"fcm","service_account":"shop.json"}]"#
         try Data(list.utf8).write(to: URL(fileURLWithPath: "\(folder.path)/list.json"))
-        let credentials = ["--set", "delivery.credentials=@\(folder.path)/list.json", "--set", "delivery.retry=2s,1m"]
+        let credentials = ["--set", "delivery.credentials=@\(folder.path)/list.json"]
         func topics(_ words: String...) throws -> CommandProcess {
             try trial.carillon(words: ["topics"] + words + credentials)
         }
         #expect(try trial.carillon("topics", "create", "--partitions", "2").status == 0)
-        #expect(try topics("check").errors.contains("3 differences"))
+        #expect(try topics("check").errors.contains("4 differences"))
         // The number that is asked for is not that of the dispatch topic, which there is.
         let created = try topics("create", "--partitions", "3")
         #expect(created.status == 0, "\(created.errors)")
         let words = created.output.split(separator: "\n").map { $0.split(separator: " ").prefix(4).map(String.init) }
-        for name in ["deliveries", "dispatch.retry.2s", "dispatch.retry.1m"] {
+        for name in ["deliveries", "dispatch.retry.10s", "dispatch.retry.1m", "dispatch.retry.15m"] {
             #expect(words.contains(["\(trial.unique).\(name)", "2", "1", "created"]), "\(created.output)")
         }
         let checked = try topics("check", "--partitions", "2")

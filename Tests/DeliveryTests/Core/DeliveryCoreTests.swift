@@ -17,7 +17,7 @@ struct DeliveryCoreTests {
         let written = lane.commit()
         var outcome = DeliveryRecord(
             .accepted, topic: "dispatch", partition: 0, offset: 0, messageID: "m0",
-            device: String(repeating: "0a", count: 32), platform: .fcm, lane: "fcm", attempts: 1)
+            device: String(repeating: "0a", count: 32), platform: .fcm, attempts: 1)
         outcome.status = 200
         outcome.providerID = "id"
         outcome.credential = "shop"

@@ -8,7 +8,7 @@ let unavailable = Verdict.retry(reason: "UNAVAILABLE", counts: true, after: nil)
 
 /// One process with partition 0.
 struct Lane {
-    static let clean = LaneOffset(offset: 0, partitions: 3, lanes: "0123abcd", isClean: true, finished: [])
+    static let clean = LaneOffset(offset: 0, partitions: 3, isClean: true, finished: [])
 
     var core: DeliveryCore
     private var next: [Int64] = [0, 0]
@@ -21,8 +21,8 @@ struct Lane {
         hasBroadcasts: Bool = false, _ change: (inout LaneSettings) -> Void = { _ in }
     ) {
         var settings = LaneSettings(
-            lane: "fcm", dispatchTopics: hasBroadcasts ? ["dispatch", "dispatch.broadcasts"] : ["dispatch"],
-            partitions: 3, lanes: "0123abcd", credentials: ["shop", "other"])
+            dispatchTopics: hasBroadcasts ? ["dispatch", "dispatch.broadcasts"] : ["dispatch"],
+            partitions: 3, credentials: ["shop", "other"])
         change(&settings)
         core = DeliveryCore(settings)
         let rest = [LaneOffset](repeating: Self.clean, count: hasBroadcasts ? 7 : 3)

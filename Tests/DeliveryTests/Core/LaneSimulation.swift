@@ -100,7 +100,7 @@ struct LaneSimulation {
 
     static func core(_ rates: Rates) -> DeliveryCore {
         var settings = LaneSettings(
-            lane: "fcm", dispatchTopics: topics, partitions: Int32(rates.partitions), lanes: "0123abcd",
+            dispatchTopics: topics, partitions: Int32(rates.partitions),
             credentials: ["shop"])
         settings.window = 64
         settings.inFlight = 8
@@ -162,7 +162,7 @@ struct LaneSimulation {
         owners[partition] = index
         let places = LaneStream.all(of: PushKind.allCases, tiers: 3).map { Place(stream: $0, partition: partition) }
         let committed = places.map { place in
-            group[place] ?? LaneOffset(offset: 0, partitions: 3, lanes: "0123abcd", isClean: true, finished: [])
+            group[place] ?? LaneOffset(offset: 0, partitions: 3, isClean: true, finished: [])
         }
         let ends = places.map { Int64(logs[$0]?.count ?? 0) }
         processes[index].core.assign(partition, committed: committed, ends: ends)

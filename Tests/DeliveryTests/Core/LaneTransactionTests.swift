@@ -32,7 +32,7 @@ struct LaneTransactionTests {
         _ = lane.core.answer(requests[1].tag, .accepted(providerID: nil), status: 200, now: 0)
         let open = lane.core.takeTransaction(now: 0)
         let taken = try #require(open)
-        let before = LaneOffset(offset: 0, partitions: 3, lanes: "0123abcd", isClean: false, finished: [])
+        let before = LaneOffset(offset: 0, partitions: 3, isClean: false, finished: [])
         #expect(taken.commits.map(\.offset.finished) == [[2]])
         lane.core.resolve { _, _ in didCommit ? taken.commits[0].offset : before }
         #expect(lane.commit().outcomes.map(\.offset) == (didCommit ? [] : [1]))
@@ -53,7 +53,7 @@ struct LaneTransactionTests {
 
     /// What an owner has left that was not clean: 0 and 2 are finished, 1 and from 3 on may have been sent.
     private static let unclean = LaneOffset(
-        offset: 0, partitions: 3, lanes: "0123abcd", isClean: false, finished: [0b101])
+        offset: 0, partitions: 3, isClean: false, finished: [0b101])
 
     @Test("a take-over from an owner that was not clean counts what it sends again, once; from a clean one nothing")
     func takeOver() {

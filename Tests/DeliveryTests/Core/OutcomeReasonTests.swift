@@ -5,13 +5,13 @@ import Testing
 
 @Suite("A lane: an outcome says why")
 struct OutcomeReasonTests {
-    private static let clean = LaneOffset(offset: 0, partitions: 1, lanes: "0123abcd", isClean: true, finished: [])
+    private static let clean = LaneOffset(offset: 0, partitions: 1, isClean: true, finished: [])
     private static let noAnswer = AttemptFailure.noAnswer(mayHaveArrived: true).verdict
 
     private func core() -> DeliveryCore {
         var core = DeliveryCore(
             LaneSettings(
-                lane: "fcm", dispatchTopics: ["dispatch"], partitions: 1, lanes: "0123abcd", credentials: ["shop"]))
+                dispatchTopics: ["dispatch"], partitions: 1, credentials: ["shop"]))
         core.assign(0, committed: .init(repeating: Self.clean, count: 4), ends: [0, 0, 0, 0])
         core.recalled(0)
         _ = core.takeTransaction(now: 0)

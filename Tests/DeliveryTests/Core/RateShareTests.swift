@@ -1,16 +1,17 @@
 import Deliveries
 import Pipeline
+import Subscriptions
 import Testing
 
 @testable import Delivery
 
 @Suite("A lane: the rate of each credential")
 struct RateShareTests {
-    private static let clean = LaneOffset(offset: 0, partitions: 4, lanes: "0123abcd", isClean: true, finished: [])
+    private static let clean = LaneOffset(offset: 0, partitions: 4, isClean: true, finished: [])
 
     private func core(_ perMinute: [Int?]) -> DeliveryCore {
         var settings = LaneSettings(
-            lane: "fcm", dispatchTopics: ["dispatch"], partitions: 4, lanes: "0123abcd",
+            dispatchTopics: ["dispatch"], partitions: 4,
             credentials: perMinute.indices.map { "credential \($0)" })
         settings.perMinute = perMinute
         return DeliveryCore(settings)
@@ -27,28 +28,18 @@ struct RateShareTests {
 
     private func shares(_ core: DeliveryCore) -> [Double?] { core.credentials.map { $0.bucket?.share } }
 
-    @Test(
-        "lanes that send with the same credential share its rate; the others have all of theirs, and APNs has no limit")
-    func lanes() throws {
+    @Test("a credential of FCM has the quota that is set, and one of APNs no limit")
+    func providers() {
         var delivery = DeliveryConfiguration()
-        delivery.credentials = [
-            DeliveryCredential(name: "shop", source: .serviceAccount(file: "shop.json")),
-            DeliveryCredential(name: "courier", source: .serviceAccount(file: "courier.json"), apps: ["courier"]),
-            DeliveryCredential(name: "team", source: .providerKey(file: "k.p8", keyID: "k", teamID: "t")),
-        ]
-        let credentials = try delivery.credentialMap()
-        #expect(delivery.rates(credentials) == [600_000, 600_000, nil])
-        delivery.lanes = try LaneMap("fcm:fcm, news:fcm/news, courier:fcm/courier, apns:apns")
-        #expect(delivery.rates(credentials) == [300_000, 600_000, nil])
+        delivery.fcmPerMinute = 300_000
+        #expect(Platform.allCases.map { $0.perMinute(delivery) } == [300_000, nil])
     }
 
     @Test("no limit unless one is set; each credential has its own, of which a process has its partitions' share")
     func own() {
         #expect(shares(core([nil, nil])) == [nil, nil])
         #expect(
-            LaneSettings(
-                lane: "fcm", dispatchTopics: ["dispatch"], partitions: 4, lanes: "0123abcd", credentials: ["a", "b"]
-            ).perMinute == [nil, nil])
+            LaneSettings(dispatchTopics: ["dispatch"], partitions: 4, credentials: ["a", "b"]).perMinute == [nil, nil])
         var core = core([600_000, nil, 60_000])
         #expect(shares(core) == [0, nil, 0])
         assign([0, 2, 3], to: &core)

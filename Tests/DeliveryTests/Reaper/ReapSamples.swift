@@ -55,7 +55,7 @@ enum ReapSamples {
     ) -> DeliveryRecord {
         var record = DeliveryRecord(
             outcome, topic: "dispatch", partition: 0, offset: 0, messageID: "msg-0-0", device: hash(number, platform),
-            platform: platform, lane: platform.rawValue, attempts: 1)
+            platform: platform, attempts: 1)
         record.app = app
         record.environment = environment
         record.evidence = evidence

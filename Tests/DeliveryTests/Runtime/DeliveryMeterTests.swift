@@ -22,7 +22,7 @@ struct DeliveryMeterTests {
         transaction.outcomes = [
             DeliveryRecord(
                 .gaveUp, topic: "dispatch", partition: 0, offset: 7, messageID: "m", device: device, platform: .apns,
-                lane: "apns", attempts: 3)
+                attempts: 3)
         ]
         transaction.retries = [
             LaneTransaction.Retry(
@@ -42,8 +42,8 @@ struct DeliveryMeterTests {
         meter.unreadable("dispatch")
         meter.aborted()
         let board = DeliveryBoard()
-        board.set(DeliveryBoard.Lane(tokenAges: ["shop": .zero], lag: 4), of: "fcm")
-        board.stop("apns", because: "no such file")
+        board.set(DeliveryBoard.Lane(tokenAges: ["shop": .zero], lag: 4), of: .fcm)
+        board.stop(.apns, because: "no such file")
         meter.observe(board)
     }
 
@@ -94,20 +94,20 @@ struct DeliveryMeterTests {
         board.set(
             DeliveryBoard.Lane(
                 inFlight: 3, headAge: .milliseconds(1_500), possiblyTwice: 2, isPaused: true,
-                pausedCredentials: ["shop"], tokenAges: ["shop": .seconds(90)]), of: "fcm")
+                pausedCredentials: ["shop"], tokenAges: ["shop": .seconds(90)]), of: .fcm)
         let found = metrics.snapshot()
-        #expect(found.value("carillon_delivery_in_flight", labels: ["lane": "fcm"]) == .gauge(3))
-        #expect(found.value("carillon_delivery_head_age_seconds", labels: ["lane": "fcm"]) == .gauge(1.5))
-        let age = found.value("carillon_delivery_token_age_seconds", labels: ["lane": "fcm", "credential": "shop"])
+        #expect(found.value("carillon_delivery_in_flight", labels: ["platform": "fcm"]) == .gauge(3))
+        #expect(found.value("carillon_delivery_head_age_seconds", labels: ["platform": "fcm"]) == .gauge(1.5))
+        let age = found.value("carillon_delivery_token_age_seconds", labels: ["platform": "fcm", "credential": "shop"])
         #expect(age == .gauge(90))
-        #expect(found.value("carillon_delivery_lane_paused", labels: ["lane": "fcm"]) == .gauge(1))
-        #expect(found.value("carillon_delivery_credentials_paused", labels: ["lane": "fcm"]) == .gauge(1))
-        #expect(found.value("carillon_delivery_credentials_unready", labels: ["lane": "fcm"]) == .gauge(0))
-        #expect(found.value("carillon_delivery_possibly_twice_total", labels: ["lane": "fcm"]) == .counter(2))
-        #expect(found.value("carillon_delivery_lag", labels: ["lane": "fcm"]) == nil)
-        board.stop("apns", because: "no such file")
-        #expect(metrics.snapshot().value("carillon_delivery_lane_stopped", labels: ["lane": "apns"]) == .gauge(1))
-        board.remove("fcm")
-        #expect(metrics.snapshot().value("carillon_delivery_in_flight", labels: ["lane": "fcm"]) == nil)
+        #expect(found.value("carillon_delivery_paused", labels: ["platform": "fcm"]) == .gauge(1))
+        #expect(found.value("carillon_delivery_credentials_paused", labels: ["platform": "fcm"]) == .gauge(1))
+        #expect(found.value("carillon_delivery_credentials_unready", labels: ["platform": "fcm"]) == .gauge(0))
+        #expect(found.value("carillon_delivery_possibly_twice_total", labels: ["platform": "fcm"]) == .counter(2))
+        #expect(found.value("carillon_delivery_lag", labels: ["platform": "fcm"]) == nil)
+        board.stop(.apns, because: "no such file")
+        #expect(metrics.snapshot().value("carillon_delivery_stopped", labels: ["platform": "apns"]) == .gauge(1))
+        board.remove(.fcm)
+        #expect(metrics.snapshot().value("carillon_delivery_in_flight", labels: ["platform": "fcm"]) == nil)
     }
 }

@@ -47,12 +47,12 @@ struct DeliveryPermissionsTests {
                     + "(TOPIC_AUTHORIZATION_FAILED)"))
     }
 
-    @Test("a group of any lane, and any transactional id, is granted by its prefix, as docs/topics.md has it")
+    @Test("a group of any provider, and any transactional id, is granted by its prefix, as docs/topics.md has it")
     func prefixes() throws {
         #expect(
             try sentence("GROUP_AUTHORIZATION_FAILED").contains(
-                "needs Read on the groups with the prefix g-delivery; what grants it: kafka-acls.sh --add --allow-principal "
-                    + "User:u --operation Read --group g-delivery --resource-pattern-type prefixed"))
+                "needs Read on the groups with the prefix g-delivery-; what grants it: kafka-acls.sh --add --allow-principal "
+                    + "User:u --operation Read --group g-delivery- --resource-pattern-type prefixed"))
         #expect(
             try sentence("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", of: .producer).contains(
                 "--operation Write --transactional-id g-delivery- --resource-pattern-type prefixed"))

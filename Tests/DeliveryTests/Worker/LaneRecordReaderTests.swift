@@ -17,7 +17,7 @@ struct LaneRecordReaderTests {
             RoleHost(), configuration,
             BroadcastFollower(configuration, logger: Logger(label: "test", level: .critical), metrics: Metrics()),
             start: nil, meter: DeliveryMeter(metrics: Metrics()))
-        var reader = LaneRecordReader(context, lane: "fcm")
+        var reader = LaneRecordReader(context, .fcm)
         let texts = [
             String(repeating: "0", count: 64), String(repeating: "v", count: value), "message-id", "m", "platform",
             "fcm",

@@ -46,7 +46,7 @@ struct LaneWorkerTests {
         for topic in context.topics + [configuration.topics.deliveries] {
             try cluster.createTopic(topic, partitions: 1)
         }
-        var lane = try LaneWorker("fcm", context, logger: logger)
+        var lane = try LaneWorker(.fcm, context, logger: logger)
         lane.phase = .reading
         return lane
     }
@@ -64,7 +64,7 @@ struct LaneWorkerTests {
         try producer.flush(timeout: .seconds(10))
         #expect(try new.toldOffsets(of: [0]).map(\.value) == [Offset(0)])
         new.close()
-        let old = try LaneWorker("fcm", try context(), logger: logger)
+        let old = try LaneWorker(.fcm, try context(), logger: logger)
         let error = #expect(throws: PipelineError.self) { try old.toldOffsets(of: [0]) }
         #expect(error?.description.contains("its first start needs --from") == true)
         old.close()
@@ -114,7 +114,7 @@ struct LaneWorkerTests {
         var lane = try lane()
         let time = try lane.output.brokerTime()
         #expect(time == nil)
-        var reader = LaneRecordReader(lane.context, lane: "fcm")
+        var reader = LaneRecordReader(lane.context, .fcm)
         var consumer = try Consumer(assigning: configuration.kafka)
         let place = TopicPartition(topic: "notifications.dispatch.retry.10s", partition: 0)
         var found = false
@@ -131,8 +131,7 @@ struct LaneWorkerTests {
     @Test("a consumer that gets nothing for two minutes although there is something to read is replaced")
     func stuckConsumer() throws {
         var lane = try lane()
-        let clean = LaneOffset(
-            offset: 0, partitions: 1, lanes: lane.context.lanesHash, isClean: true, finished: [])
+        let clean = LaneOffset(offset: 0, partitions: 1, isClean: true, finished: [])
         lane.core.setPartitions(1)
         lane.core.assign(0, committed: [clean, clean], ends: [0, 0])
         lane.core.recalled(0)

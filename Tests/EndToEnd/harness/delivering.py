@@ -17,8 +17,10 @@ from harness.waiting import Failure
 from model.deliveries import DeliveryRun
 from model.pushes import lane_offset
 
-RETRIES = ("1s", "2s", "5s")
-LANES = ("apns", "fcm")
+# The delays in the names of the retry topics, and those that a debug build is told to wait.
+RETRIES = ("10s", "1m", "15m")
+SHORT_DELAYS = (1, 2, 5)
+PROVIDERS = ("apns", "fcm")
 GIVE_UP = 20
 TWICE = re.compile(r"^carillon_delivery_possibly_twice_total(?:\{[^}]*\})? ([0-9.e+]+)$", re.MULTILINE)
 
@@ -46,6 +48,11 @@ class Sender(Daemon):
         """How many pushes it says it may have sent twice since its start; None where it does not answer."""
         page = self.page("/metrics")
         return None if page is None else sum(float(each) for each in TWICE.findall(page))
+
+
+def by_debug_build(binary, sender):
+    sender.binary = sender.arguments[0] = binary
+    return sender
 
 
 class DeliveryWorld:
@@ -82,7 +89,6 @@ class DeliveryWorld:
                 "state.dir": self.folder / instance,
                 "http": f"127.0.0.1:{free_port()}",
                 "log.format": "text",
-                "delivery.retry": ",".join(RETRIES),
                 "delivery.give-up": f"{GIVE_UP}s",
                 # Its start from zero takes a minute.
                 "delivery.fcm-rate": 100_000_000,
@@ -97,15 +103,21 @@ class DeliveryWorld:
         self.daemons[-1].arguments += words
         return self.daemons[-1]
 
+    def hurried_sender(self, name, settings, *words):
+        """The same by a debug build, of which retries wait for a shorter time."""
+        sender = by_debug_build(self.harness.require_debug_build(), self.sender(name, settings, *words))
+        sender.variables = {"CARILLON_FAULT_RETRY": ",".join(f"{each}s" for each in SHORT_DELAYS)}
+        return sender
+
     def commits(self):
-        """What each lane has committed: (offset, metadata) by topic and partition."""
+        """What each provider's group has committed: (offset, metadata) by topic and partition."""
         found = {}
-        for lane in LANES:
-            found[lane] = {
+        for provider in PROVIDERS:
+            found[provider] = {
                 (topic, partition): offset
                 for topic in (self.dispatch, *self.retries)
                 for partition, offset in committed(
-                    self.cluster.bootstrap, f"{self.name}-delivery-{lane}", topic, range(self.partitions)
+                    self.cluster.bootstrap, f"{self.name}-delivery-{provider}", topic, range(self.partitions)
                 ).items()
             }
         return found
@@ -118,7 +130,7 @@ class DeliveryWorld:
         }
 
     def unsent(self):
-        """How many dispatch records have neither an outcome nor a place in a retry topic. A lane commits its first unfinished
+        """How many dispatch records have neither an outcome nor a place in a retry topic. A sender commits its first unfinished
         offset, which says little about those above it."""
         ends = self.cluster.ends(self.dispatch)
         found = [
@@ -132,15 +144,15 @@ class DeliveryWorld:
         )
 
     def left(self):
-        """How many offsets the lanes have not finished."""
-        groups = [f"{self.name}-delivery-{lane}" for lane in LANES]
+        """How many offsets are not finished."""
+        groups = [f"{self.name}-delivery-{provider}" for provider in PROVIDERS]
         return sum(self.cluster.lag(group, topic) for group in groups for topic in (self.dispatch, *self.retries))
 
     def finished_run(self, requests, **known):
         """What the verifier is to look at, of a run that has ended."""
         commits = self.commits()
         if not all(commits.values()):
-            raise Failure("a lane has no group")
+            raise Failure("a provider has no group")
         return DeliveryRun(
             topic=self.dispatch,
             dispatch=self.cluster.read(self.dispatch),
@@ -148,7 +160,7 @@ class DeliveryWorld:
             requests=requests,
             commits=commits,
             give_up=GIVE_UP * 1_000,
-            longest_wait=max(int(each.removesuffix("s")) for each in RETRIES) * 1_000,
+            longest_wait=max(SHORT_DELAYS) * 1_000,
             **known,
         )
 
@@ -161,7 +173,7 @@ class DeliveryWorld:
 
 
 class Backlog(threading.Thread):
-    """How far behind the lanes are, now and then."""
+    """How far behind the senders are, now and then."""
 
     def __init__(self, world):
         super().__init__(name="backlog", daemon=True)

@@ -70,7 +70,7 @@ def outcome(number, kind="dead_device", age=HOUR_MS, credential="shop", **member
             "status": 404 if dead else 200,
         }
         | dead
-        | {"lane": "fcm", "credential": credential, "attempts": 1, "last_sent_at": dead.get("evidence", now_ms())}
+        | {"credential": credential, "attempts": 1, "last_sent_at": dead.get("evidence", now_ms())}
         | members
     )
 

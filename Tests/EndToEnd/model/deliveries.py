@@ -24,7 +24,7 @@ class DeliveryRun:
     deliveries: list
     # In the order of the log.
     requests: list
-    # (offset, metadata) by lane, and by topic and partition: of the dispatch topic and the retry topics.
+    # (offset, metadata) by provider, and by topic and partition: of the dispatch topic and the retry topics.
     commits: dict
     # The last stable offset of each of these, once everything was finished. A coordinator may write markers later.
     ends: dict
@@ -81,7 +81,7 @@ def verify_deliveries(run):
 
 
 def verify_one_outcome(topic, dispatch, deliveries):
-    """Whether each record of a dispatch topic has one outcome, whichever lane has sent it: from the two topics alone."""
+    """Whether each record of a dispatch topic has one outcome, whoever has sent it: from the two topics alone."""
     report = Report()
     counts = collections.Counter(
         (value["partition"], value["offset"])
@@ -118,7 +118,7 @@ def _take_outcomes(pushes, run, report):
         push.outcomes.append((record, value))
         if record.partition != push.partition or record.key.decode() != push.device:
             report.add("an outcome at a wrong place", f"{push.name}: {record.source}")
-        wanted = {"message_id": push.message, "device": push.device, "platform": push.platform, "lane": push.platform}
+        wanted = {"message_id": push.message, "device": push.device, "platform": push.platform}
         if {name: value.get(name) for name in wanted} != wanted:
             report.add("an outcome with other members", f"{push.name}: {value}")
         if push.token in record.value.decode():
@@ -246,7 +246,7 @@ def _check_offsets(pushes, run, report):
             place = f"{lane} of {topic}/{partition}"
             found = lane_offset(offset, metadata)
             if found is None:
-                report.add("no offset of a lane", f"{place}: {offset} '{metadata}'")
+                report.add("no offset of a sender", f"{place}: {offset} '{metadata}'")
                 continue
             if topic == run.topic:
                 offsets[partition] = found

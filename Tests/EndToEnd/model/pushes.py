@@ -127,7 +127,7 @@ def apns_id(message, device):
 
 
 class LaneOffset(NamedTuple):
-    """What a lane has committed of a partition: `v1 n=<partitions> l=<lanes> c=<clean> d=<bits>`."""
+    """What a lane has committed of a partition: `v2 n=<partitions> c=<clean> d=<bits>`."""
 
     offset: int
     partitions: int
@@ -143,7 +143,7 @@ def lane_offset(offset, metadata):
     """None for metadata that is not a lane's."""
     words = metadata.split(" ")
     values = dict(word.split("=", 1) for word in words[1:] if "=" in word)
-    if words[0] != "v1" or not {"n", "l", "c"} <= values.keys():
+    if words[0] != "v2" or not {"n", "c"} <= values.keys():
         return None
     text = values.get("d", "")
     bits = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -192,13 +192,13 @@ class Others:
         daemon = world.daemon(name, settings)
         daemon.arguments[1] = command
         if command == "deliver":
-            daemon.arguments += ["--lane", "fcm"]
+            daemon.arguments += ["--provider", "fcm"]
         elif command == "broadcasts":
             daemon.arguments = daemon.arguments[: daemon.arguments.index("--from")]
         return daemon.start()
 
 
-PURPOSES = {"deliver": "carillon deliver, deliver lanes", "broadcasts": "carillon broadcasts"}
+PURPOSES = {"deliver": "carillon deliver", "broadcasts": "carillon broadcasts"}
 
 
 @scenario("without any one that they need at the start `deliver` and `broadcasts` end with 77, and name it", background=True)
@@ -206,7 +206,7 @@ def one_is_missing_elsewhere(guarded):
     others, cases = Others(guarded, "elsewhere"), []
     for command, purpose in PURPOSES.items():
         for number, missing in enumerate(documented(purpose, others.world)):
-            # A lane has committed before it writes the first retry: that permission is waited for.
+            # It has committed before it writes the first retry: that permission is waited for.
             if missing.operation == "DescribeConfigs" or (missing.operation == "Write" and missing.name.endswith(".retry.")):
                 continue
             user = f"other-{len(cases)}"
@@ -234,7 +234,6 @@ COMMANDS = {
     "notify": ("notify", "--audience", "place/42", "--app-type", "Generic", "--title", "T", "--body", "B", "--yes"),
     "explain": ("explain", "--order", "4711"),
     "plan": ("replay", "plan"),
-    "lanes": ("deliver", "lanes"),
 }
 
 
@@ -316,7 +315,7 @@ def dispatched(number, expires):
     )
 
 
-@scenario("with the documented ACLs and no other `deliver` writes outcomes and retries, and its lanes are cut", background=True)
+@scenario("with the documented ACLs and no other `deliver` writes outcomes and retries", background=True)
 def enough_to_deliver(guarded):
     harness = guarded.harness
     world = harness.make_world("delivers", guarded.cluster)
@@ -329,7 +328,7 @@ def enough_to_deliver(guarded):
     (world.folder / "token").write_text("made-up-token")
     credential = {"name": "shop", "provider": "fcm", "token_file": "token", "project_id": "shop"}
     (world.folder / "credentials.json").write_text(json.dumps([credential]))
-    guarded.grant("sender", documented("carillon deliver, deliver lanes", world))
+    guarded.grant("sender", documented("carillon deliver", world))
     # Nobody listens there: what is sent waits for another attempt.
     sender = {"delivery.credentials": f"@{world.folder}/credentials.json", "delivery.fcm-url": "https://localhost:1"}
     settings = world.settings("a") | guarded.login("sender") | sender
@@ -342,10 +341,6 @@ def enough_to_deliver(guarded):
     if daemon.has_line("authorization"):
         raise Failure(f"it lacks a permission:\n{daemon.last_lines()}")
     daemon.stop()
-    harness.command("deliver", "lanes", settings=settings)
-    changed = settings | {"delivery.lanes": "android:fcm,ios:apns"}
-    if "recorded" not in harness.command("deliver", "lanes", "--cut", settings=changed):
-        raise Failure("`deliver lanes --cut` has recorded nothing")
 
 
 @scenario("without any one of them `run` ends after about 30 s with 77; the command that it names is what helps", background=True)

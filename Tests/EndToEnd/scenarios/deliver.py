@@ -78,7 +78,7 @@ class Delivery:
         for name in ("p1", "p2"):
             settings = self.world.settings(name) | self.stand_in.settings()
             settings |= {"session.timeout": f"{SESSION_TIMEOUT}s", "transaction.timeout": f"{TRANSACTION_TIMEOUT}s"}
-            self.world.sender(name, settings).start()
+            self.world.hurried_sender(name, settings).start()
         wait_for_daemons("both are ready", lambda: all(each.is_ready for each in self.world.daemons), self.world.daemons)
         self.say("both processes are ready")
         self.backlog.start()
@@ -231,8 +231,8 @@ class Delivery:
             # Seen twice: a record may be on its way from one topic to another.
             return left == 0
 
-        wait_for_daemons("the lanes have finished everything", is_done, self.world.daemons, 60)
-        self.say("the lanes have finished everything")
+        wait_for_daemons("everything is finished", is_done, self.world.daemons, 60)
+        self.say("everything is finished")
         for each in self.world.daemons:
             if not self._ask(each):
                 raise Failure(f"{each.name} does not say what it may have sent twice")

@@ -39,7 +39,7 @@ FCM = {
 # What APNs' endpoint knows of a device.
 APNS = {"known": "accepted", "gone": "dead_device", "other topic": "refused", "unknown": "refused"}
 GONE_AT = 1_751_870_000_000
-# Most work: a lane whose provider fails half of the time pauses.
+# Most work: a provider that fails half of the time pauses.
 PLAIN, DEVICES, EACH = 60, 2, 5
 APP = "com.example.courier"
 
@@ -67,7 +67,7 @@ def prepare(pushes, fcm, apns):
 
 
 def lane_settings(folder, fcm, apns):
-    """The settings of each lane's process: each endpoint has an authority of its own."""
+    """The settings of each provider's process: each endpoint has an authority of its own."""
     (key,) = apns.glob("AuthKey_*.p8")
     team = next(apns.glob("*.pub.pem")).name.split(".")[1]
     apple = {"key_file": str(key), "key_id": key.stem.removeprefix("AuthKey_"), "team_id": team}
@@ -111,7 +111,7 @@ def endpoints(harness):
     targets = [each for each in pushes.targets if each.token_hash in wanted]
     expect("devices", len(targets), PLAIN + DEVICES * (len(FCM) - 1 + len(APNS)))
     for lane, settings in lane_settings(world.folder, fcm, apns).items():
-        world.sender(lane, world.settings(lane) | settings, "--lane", lane).start()
+        world.sender(lane, world.settings(lane) | settings, "--provider", lane).start()
     made, now = [pushes.record(target, now_ms(), now_ms() + 3_600_000) for _ in range(EACH) for target in targets], now_ms()
     world.cluster.produce(world.dispatch, made)
     wait_for_daemons("everything is finished", lambda: world.left() == 0, world.daemons, 60)

@@ -1,27 +1,23 @@
-"""What a person does with `carillon deliver` on a real broker: lanes are changed by a cut, and what a provider has refused is
+"""What a person does with `carillon deliver` on a real broker: broadcasts are turned on, and what a provider has refused is
 explained, and sent again."""
 
 import collections
 import json
-import signal
 import sys
 
 from generator.dispatch import Pushes
 from generator.inputs import Input, subscription
 from harness.brokers import free_port
-from harness.daemon import EXIT_CONFIGURATION, EXIT_DONE, EXIT_IN_USE, wait_for_daemons
-from harness.delivering import RETRIES, DeliveryWorld, Sender
+from harness.daemon import EXIT_CONFIGURATION, wait_for_daemons
+from harness.delivering import RETRIES, DeliveryWorld, Sender, by_debug_build
 from harness.redrive import order, redrive, token
 from harness.replaying import CONFIRMATION, documents
 from harness.scenario import main, scenario
 from harness.stand_in import StandIn
-from harness.waiting import Failure, expect, now_ms, wait_for
+from harness.waiting import Failure, expect, now_ms
 from harness.world import check
 from model.deliveries import verify_one_outcome
 from model.pushes import read_requests
-
-OLD = {"delivery.lanes": "fcm:fcm, apns:apns"}
-NEW = {"delivery.lanes": "all:fcm, all:apns"}
 
 
 def produce(world, pushes, count):
@@ -42,78 +38,7 @@ def expect_one_outcome(world, *topics):
         check(report)
 
 
-def unfinished(world, settings):
-    """By lane, as `carillon deliver lanes` shows it."""
-    (rows,), _ = documents(world, "deliver", "lanes", settings=settings)
-    return {each["lane"]: each["unfinished"] + each["retries"] for each in rows}
-
-
-def record_cut(world, settings, expected=EXIT_DONE):
-    return world.harness.command("deliver", "lanes", "--cut", settings=settings, expected=expected)
-
-
-@scenario("a change of lanes waits for a cut: the old ones finish what is below, retries too, the new ones begin there")
-def cut(harness):
-    world = DeliveryWorld(harness, "cut", harness.cluster(), partitions=3)
-    world.create_topics()
-    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
-    try:
-        pushes = Pushes(harness.seed, 200)
-        old = world.settings("p") | stand_in.settings() | OLD | {"delivery.give-up": "10m"}
-        new = old | NEW
-        sender = world.sender("p", old)
-        sender.start()
-        wait_for_daemons("it sends", lambda: sender.is_ready, [sender])
-        produce(world, pushes, 300)
-        wait_for_daemons("the first ones have ended", lambda: len(outcomes(world)[1]) == 300, [sender])
-        wait_for("nothing is unfinished", lambda: unfinished(world, old) == {"fcm": 0, "apns": 0}, 30)
-        record_cut(world, new, expected=EXIT_IN_USE)
-        # What is tried again is still in the retry topics when the lanes change.
-        stand_in.set_faults("quota=0.3")
-        produce(world, pushes, 200)
-        wait_for_daemons("some wait for another attempt", lambda: any(world.cluster.ends(each) for each in world.retries), [sender])
-        sender.signal(signal.SIGTERM)
-        sender.expect_exit(EXIT_DONE)
-        if not sum(unfinished(world, old).values()):
-            raise Failure("nothing waits in the retry topics")
-        stand_in.set_faults("")
-        produce(world, pushes, 100)
-        other = world.sender("q", new)
-        other.start()
-        other.expect_exit(EXIT_CONFIGURATION, "lanes --cut")
-        record_cut(world, new)
-        below = world.cluster.ends(world.dispatch)
-        produce(world, pushes, 200)
-        sender.start()
-        sender.expect_exit(EXIT_DONE, seconds=120)
-        values, counts = outcomes(world)
-        missing = [place for place in _places(below) if place not in counts]
-        expect("below the cut, without an outcome", missing, [])
-        expect("above it, sent by old lanes", [each for each in counts if each[1] >= below[each[0]]], [])
-        expect("who sent them", {each["lane"] for each in values}, {"fcm", "apns"})
-        other.start()
-        ends = world.cluster.ends(world.dispatch)
-        wait_for_daemons("the rest has ended", lambda: len(outcomes(world)[1]) == sum(ends.values()), [other], 120)
-        other.stop()
-        values, _ = outcomes(world)
-        above = {each["lane"] for each in values if each["offset"] >= below[each["partition"]]}
-        expect("who sent what is above the cut", above, {"all"})
-        stand_in.end()
-        accepted = collections.Counter(each.message for each in read_requests(stand_in.log) if each.is_accepted)
-        expect("accepted more than once", [each for each, count in accepted.items() if count > 1], [])
-        expect_one_outcome(world, world.dispatch)
-    finally:
-        stand_in.end()
-        world.kill_daemons()
-
-
-def _places(ends):
-    return [(partition, offset) for partition, end in ends.items() for offset in range(end)]
-
-
-@scenario(
-    "broadcasts are turned on without a cut, what is cancelled is not sent, and a cut of lanes is in both topics", background=True
-)
+@scenario("broadcasts are turned on with a setting alone, and what is cancelled is not sent", background=True)
 def broadcasts(harness):
     world = DeliveryWorld(harness, "broadcasts", harness.cluster(), partitions=3)
     world.create_topics()
@@ -146,8 +71,8 @@ def broadcasts(harness):
         return dict(found)
 
     try:
-        without = world.settings("p") | stand_in.settings() | OLD | {"delivery.give-up": "10m"}
-        old = without | {"topic.broadcasts": topic}
+        without = world.settings("p") | stand_in.settings() | {"delivery.give-up": "10m"}
+        with_broadcasts = without | {"topic.broadcasts": topic}
         sender = world.sender("p", without)
         sender.start()
         produce(world, pushes, 100)
@@ -157,7 +82,7 @@ def broadcasts(harness):
         broadcast(b"cancelled")
         kept, cancelled = push(150, source=0), push(50, source=1)
         broadcast(b"cancelled", None)
-        sender = world.sender("p", old)
+        sender = world.hurried_sender("p", with_broadcasts)
         sender.start()
         wait_for_daemons("broadcasts have ended", lambda: len(outcomes(world)[0]) == 300, [sender])
         expect("what is kept, and what is cancelled", (ended(kept), ended(cancelled)), ({"accepted": 150}, {"cancelled": 50}))
@@ -169,17 +94,6 @@ def broadcasts(harness):
         wait_for_daemons("they have ended", lambda: ended(waiting) == {"cancelled": 30}, [sender])
         stand_in.set_faults("")
         sender.stop()
-        # Source 3 is what has replaced the first.
-        below, new = push(60, source=3), old | NEW
-        record_cut(world, new)
-        above = push(60, source=3)
-        sender.start()
-        sender.expect_exit(EXIT_DONE, seconds=120)
-        expect("what the old lanes have sent", (ended(below), ended(above)), ({"accepted": 60}, {}))
-        other = world.sender("q", new)
-        other.start()
-        wait_for_daemons("the rest has ended", lambda: ended(above) == {"accepted": 60}, [other])
-        other.stop()
         stand_in.end()
         requests = collections.Counter(each.message for each in read_requests(stand_in.log) if each.is_accepted)
         expect("accepted more than once", [each for each, count in requests.items() if count > 1], [])
@@ -203,7 +117,7 @@ def undelivered(harness):
     places = [subscription(f"p{place}", token(world, place, number)) for place in range(3) for number in range(devices)]
     world.cluster.produce(world.topics["subscriptions"], places)
     stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed, "mismatch=1")
-    settings = world.settings("sender", delivery_retry=",".join(RETRIES), http=f"127.0.0.1:{free_port()}") | stand_in.settings()
+    settings = world.settings("sender", http=f"127.0.0.1:{free_port()}") | stand_in.settings()
     sender = Sender("sender", world.folder, settings, "earliest", harness.carillon)
 
     def ended(kind):
@@ -241,13 +155,16 @@ def undelivered(harness):
             each.kill_if_running()
 
 
-@scenario("a lane whose next offset is gone by retention stops alone, and says so; the other one sends on", background=True)
+@scenario(
+    "a provider whose next offset is gone by retention is left out, and that is said; the other one gets its pushes",
+    background=True,
+)
 def overtaken(harness):
     world = DeliveryWorld(harness, "overtaken", harness.cluster(), partitions=2)
     world.create_topics()
     stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
     pushes = Pushes(harness.seed, 50)
-    settings = world.settings("p") | stand_in.settings() | OLD
+    settings = world.settings("p") | stand_in.settings()
     apple = [each for each in pushes.targets if each.platform == "apns"]
 
     def push(count):
@@ -264,7 +181,7 @@ def overtaken(harness):
         push(50)
         finish(50, both)
         both.stop()
-        one = world.sender("p", settings, "--lane", "apns")
+        one = world.sender("p", settings, "--provider", "apns")
         one.start()
         push(50)
         finish(100, one)
@@ -272,14 +189,16 @@ def overtaken(harness):
         for partition, end in world.cluster.ends(world.dispatch).items():
             world.cluster.delete_records(world.dispatch, partition, end)
         both.start()
-        wait_for_daemons("it says so", lambda: both.has_line("the lane has stopped, and the others go on", "lane=fcm"), [both])
+        wait_for_daemons(
+            "it says so", lambda: both.has_line("nothing is sent to this provider, and the others go on", "provider=fcm"), [both]
+        )
         push(50)
         finish(150, both)
         expect("ready", both.is_ready, False)
-        if 'carillon_delivery_lane_stopped{lane="fcm"} 1' not in both.page("/metrics"):
+        if 'carillon_delivery_stopped{platform="fcm"} 1' not in both.page("/metrics"):
             raise Failure(both.page("/metrics"))
         both.stop()
-        alone = world.sender("p", settings, "--lane", "fcm")
+        alone = world.sender("p", settings, "--provider", "fcm")
         alone.start()
         alone.expect_exit(EXIT_CONFIGURATION, "pushes were lost to retention")
     finally:
@@ -294,7 +213,7 @@ def aborted(harness):
     world.create_topics()
     stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
     try:
-        sender = by_debug_build(debug_build, world.sender("p", world.settings("p") | stand_in.settings() | OLD))
+        sender = by_debug_build(debug_build, world.sender("p", world.settings("p") | stand_in.settings()))
         sender.variables = {"CARILLON_FAULT": "abort@before-commit:1/6,abort@after-send-offsets:1/6"}
         sender.start()
         made = Pushes(harness.seed, 100)
@@ -312,11 +231,6 @@ def aborted(harness):
     finally:
         stand_in.end()
         world.kill_daemons()
-
-
-def by_debug_build(binary, sender):
-    sender.binary = sender.arguments[0] = binary
-    return sender
 
 
 @scenario(

@@ -58,7 +58,7 @@ class Siege:
         return self.world.settings(instance, workers=1, **more) | self.stand_in.settings()
 
     def prepare(self):
-        settings = self.settings("operator") | {"delivery.retry": "1s,2s,5s"}
+        settings = self.settings("operator")
         self.harness.command("topics", "create", "--partitions", str(self.sizes.partitions), settings=settings)
         # As on topics of others: the broker bounds neither the size of a batch nor a record's time.
         open_wide = {
@@ -82,7 +82,7 @@ class Siege:
         self.pipeline = Daemon("pipeline", folder, self.settings("pipeline") | {"topic.broadcasts": ""}, "earliest", binary)
         self.broadcaster = self.world.daemon("broadcasts", workers=1)
         settings = self.settings("sender", http=f"127.0.0.1:{free_port()}", delivery_reap="off")
-        settings |= {"delivery.retry": "1s,2s,5s", "delivery.give-up": "20s", "delivery.fcm-rate": 100_000_000}
+        settings |= {"delivery.give-up": "20s", "delivery.fcm-rate": 100_000_000}
         self.sender = Sender("sender", folder, settings, "earliest", binary)
         self.world.daemons += [self.pipeline, self.sender]
         self.daemons = [self.pipeline, self.broadcaster, self.sender]

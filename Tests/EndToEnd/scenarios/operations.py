@@ -410,7 +410,7 @@ def copy_hostile(world, topics):
         "message_id": "m",
         "device": "0" * 64,
     }
-    outcome |= {"platform": "fcm", "app": "a" + CONTROLS, "status": 400, "reason": "R" + CONTROLS, "lane": "l" + CONTROLS}
+    outcome |= {"platform": "fcm", "app": "a" + CONTROLS, "status": 400, "reason": "R" + CONTROLS}
     outcome |= {"credential": "c" + CONTROLS, "attempts": 1, "provider_id": "p" + CONTROLS}
     world.cluster.create_topics({topics["deliveries"]: (1, {})})
     world.cluster.produce(
@@ -462,7 +462,6 @@ def control_characters(harness):
         ("explain", "--broadcast", "1235", "--device-token-file", str(token)),
         ("subscriptions", "mend", "--dry-run"),
         ("subscriptions", "import", str(odd)),
-        ("deliver", "lanes"),
         ("offsets", "show"),
         ("replay", "plan"),
         ("replay", "diff"),

@@ -23,7 +23,7 @@ ALERTS = ROOT / "docs/operations/alerts.yml"
 # What alerts ask for and is there only once something has gone wrong, or with timers.
 LATER = {
     "carillon_broadcast_skipped_total",
-    "carillon_delivery_lane_stopped",
+    "carillon_delivery_stopped",
     "carillon_delivery_retries_total",
     "carillon_delivery_unreadable_records_total",
     "carillon_held_partitions",

@@ -12,7 +12,7 @@ from harness.broadcasting import GENERAL, BroadcastWorld
 from harness.brokers import free_port
 from harness.cluster import Cluster
 from harness.daemon import wait_for_daemons
-from harness.delivering import GIVE_UP, RETRIES, Sender
+from harness.delivering import GIVE_UP, Sender
 from harness.scenario import main, scenario
 from harness.stand_in import StandIn
 from harness.waiting import Failure, now_ms, pause, wait_for
@@ -41,7 +41,7 @@ class Together:
         self.stand_in = StandIn(harness.stand_in, self.channels.folder / "providers", harness.seed)
         self.channels.topics |= {"deliveries": f"{self.channels.name}.deliveries"}
         # The commands that make topics see the sender's credentials, too.
-        self.sending = self.stand_in.settings() | {"delivery.retry": ",".join(RETRIES), "delivery.give-up": f"{GIVE_UP}s"}
+        self.sending = self.stand_in.settings() | {"delivery.give-up": f"{GIVE_UP}s"}
         # Dead letters are the other scenarios' business: they would be in one topic.
         self.orders = World(harness, "orders", cluster, Size(sizes.partitions, 200, 20, poison_rate=0), schedule=False)
         # They happen now, about as fast as they are produced, so that their pushes can be sent.

@@ -91,7 +91,6 @@ class SampleDeliveries:
             "device": push.device,
             "platform": push.platform,
             **more,
-            "lane": push.platform,
             "attempts": len(sent),
         }
         if sent:
@@ -106,13 +105,13 @@ class SampleDeliveries:
             ends[TOPIC, push.partition] = push.offset + 1
         ends |= {(RETRY, partition): 9 for partition in range(PARTITIONS)}
         accepted = collections.Counter(each.message for each in self.requests if each.is_accepted)
-        commit = f"v1 n={PARTITIONS} l=0123abcd c=1"
+        commit = f"v2 n={PARTITIONS} c=1"
         return DeliveryRun(
             topic=TOPIC,
             dispatch=list(self.dispatch),
             deliveries=list(self.outcomes),
             requests=list(self.requests),
-            commits={lane: {place: (end, commit) for place, end in ends.items()} for lane in ("fcm", "apns")},
+            commits={provider: {place: (end, commit) for place, end in ends.items()} for provider in ("fcm", "apns")},
             ends=ends,
             possibly_twice=sum(count - 1 for count in accepted.values()),
             longest_wait=LONGEST_WAIT_MS,

@@ -34,8 +34,6 @@ struct MessageCheck: ~Copyable {
         expect(target.deviceHash.utf8.count == 64 && target.deviceHash.isVisible, "the device is a hash")
         expect(!target.messageID.isEmpty && target.app?.isEmpty != true, "nothing is empty: \(target)")
         expect(target.environment == nil || target.platform == .apns, "FCM has no environment: \(target)")
-        let lane = LaneMap.standard.lane(target.platform, app: target.app, target.environment)
-        expect(lane == target.platform.rawValue, "each record has the lane of its provider: \(lane)")
         for now in [.epoch, Input.now, .distantFuture] {
             let left = FCMRequest.secondsLeft(expiresAt: target.expiresAt, now: now)
             expect((0...2_419_200).contains(left), "what is left is at most four weeks: \(left)")
@@ -84,7 +82,7 @@ struct MessageCheck: ~Copyable {
             expect(header.value.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "a header's value: \(header)")
         }
         guard let target, target.platform == .apns else { return }
-        expect(target.app == record.app, "the lane is that of the app to which it is sent: \(target)")
+        expect(target.app == record.app, "the credential is that of the app to which it is sent: \(target)")
         expect(target.environment == record.environment, "and of the environment: \(target)")
     }
 

@@ -8,7 +8,7 @@ import Subscriptions
 
 /// One push in a lane of its own.
 struct Push {
-    private static let clean = LaneOffset(offset: 0, partitions: 1, lanes: "0123abcd", isClean: true, finished: [])
+    private static let clean = LaneOffset(offset: 0, partitions: 1, isClean: true, finished: [])
 
     private let platform: Platform
     private var core: DeliveryCore
@@ -16,7 +16,7 @@ struct Push {
     init(_ platform: Platform) {
         self.platform = platform
         var settings = LaneSettings(
-            lane: platform.rawValue, dispatchTopics: ["notifications.dispatch"], partitions: 1, lanes: "0123abcd",
+            dispatchTopics: ["notifications.dispatch"], partitions: 1,
             credentials: ["one"])
         settings.perMinute = [600_000]
         core = DeliveryCore(settings)

@@ -67,7 +67,7 @@ import Testing
                 == ["topic.deliveries: 'notifications.dispatch' is also topic.dispatch"])
         #expect(
             try problems { $0.topics.journal = "notifications.dispatch.retry.1m" }
-                == ["delivery.retry: 'notifications.dispatch.retry.1m' is also topic.journal"])
+                == ["topic.dispatch: 'notifications.dispatch.retry.1m' is also topic.journal"])
     }
 
     @Test("credentials that cannot be told apart are a problem")

@@ -55,13 +55,6 @@ struct SettingTests {
         "deep-link.food": .links, "deep-link.d2d": .links,
         "delivery.fcm-url": .servers, "delivery.apns-url": .servers,
         "delivery.ca-file": Values([], refused: ["", "/nowhere/ca.pem", "/"]),
-        "delivery.lanes": Values(["f:fcm, a:apns"], refused: ["fcm:fcm", "x:sms"]),
-        "delivery.retry": Values(
-            ["1s", "1s,2s, 1h", "1500ms,2s,3s,4s,5s,6s"],
-            refused: [
-                "", ",", "10s,", "10s,,1m", ",10s", "10", "10s 1m", "1m,10s", "10s,10s", "999ms", "61m",
-                "1s,2s,3s,4s,5s,6s,7s",
-            ]),
         "app-types": .files, "events.members": .files, "events.types": .files, "display.templates": .files,
         "delivery.credentials": .files,
     ]
@@ -141,7 +134,7 @@ struct SettingTests {
     @Test("it reaches its own field")
     func fields() throws {
         let loaded = LoadedConfiguration.of([
-            "topic.deliveries": "shop.ends", "delivery.retry": "1500ms,60s,15m", "delivery.in-flight": "7",
+            "topic.deliveries": "shop.ends", "delivery.in-flight": "7",
             "delivery.window": "65", "delivery.fcm-rate": "61", "delivery.give-up": "2h",
             "delivery.commit-interval": "11ms", "delivery.apns-port": "2197",
             "delivery.fcm-url": "https://f.example", "delivery.apns-url": "https://a.example",
@@ -149,19 +142,11 @@ struct SettingTests {
         let configuration = try loaded.checked()
         let delivery = configuration.delivery
         #expect(configuration.topics.deliveries == "shop.ends")
-        #expect(
-            delivery.retryTopics(of: "pushes") == ["pushes.retry.1500ms", "pushes.retry.1m", "pushes.retry.15m"])
+        #expect(delivery.retryTopics(of: "pushes") == ["pushes.retry.10s", "pushes.retry.1m", "pushes.retry.15m"])
         #expect((delivery.inFlight, delivery.window, delivery.fcmPerMinute) == (7, 65, 61))
         #expect((delivery.longestTry, delivery.commitInterval) == (.seconds(7_200), .milliseconds(11)))
         #expect(delivery.apnsPort == 2_197)
         #expect((delivery.fcmURL, delivery.apnsURL) == ("https://f.example", "https://a.example"))
-    }
-
-    @Test("lanes: the problem of the rules is said")
-    func lanes() {
-        let problems = LoadedConfiguration.of(["delivery.lanes": "fcm:fcm"]).problems.map(\.message)
-        #expect(
-            problems.first?.hasSuffix("no lane has all other records of apns: there is no rule for it alone") == true)
     }
 
     @Test("a file of authorities has a certificate")

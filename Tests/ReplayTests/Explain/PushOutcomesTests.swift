@@ -61,7 +61,7 @@ struct PushOutcomesTests {
                 .isEmpty)
     }
 
-    @Test("each outcome is a line below its push, with answer, requests, lane, credential and the provider's id")
+    @Test("each outcome is a line below its push, with answer, requests, credential and the provider's id")
     func text() {
         var refused = DeliveryRecord.sample(.refused, at: 5, platform: .apns)
         refused.status = 400
@@ -80,8 +80,8 @@ struct PushOutcomesTests {
             Array(found) == [
                 "  msg-1 to 0a0a0a0a0a0a… at notifications.dispatch/0/5, re-driven by r1 at notifications.dispatch/0/9",
                 "    notifications.dispatch/0/5: refused (400 BadTopic), 2 requests from 1970-01-01T00:00:00.000Z to "
-                    + "1970-01-01T00:01:01.000Z, lane apns, credential team",
-                "    notifications.dispatch/0/9: accepted by fcm (200), 1 request at 1970-01-01T00:00:01.000Z, lane fcm, "
+                    + "1970-01-01T00:01:01.000Z, credential team",
+                "    notifications.dispatch/0/9: accepted by fcm (200), 1 request at 1970-01-01T00:00:01.000Z, "
                     + "id projects/shop/messages/1",
                 "  msg-2 to 0a0a0a0a0a0a… is not in notifications.dispatch",
             ])
@@ -108,7 +108,7 @@ struct PushOutcomesTests {
             found == [
                 [
                     "at": "notifications.dispatch/0/9", "outcome": "gave_up", "status": 503, "reason": "UNAVAILABLE",
-                    "lane": "fcm", "attempts": 0,
+                    "platform": "fcm", "attempts": 0,
                 ]
             ])
     }
@@ -116,6 +116,6 @@ struct PushOutcomesTests {
     @Test("every outcome has a sentence", arguments: DeliveryOutcome.allCases)
     func sentences(_ outcome: DeliveryOutcome) throws {
         let line = try #require(lines(told([.sample(outcome, at: 5)])).first { $0.contains("/0/5: ") })
-        #expect(line.hasSuffix(", no request, lane fcm"), "\(line)")
+        #expect(line.hasSuffix(", no request"), "\(line)")
     }
 }

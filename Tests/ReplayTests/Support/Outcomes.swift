@@ -9,6 +9,6 @@ extension DeliveryRecord {
     ) -> DeliveryRecord {
         DeliveryRecord(
             outcome, topic: "notifications.dispatch", partition: partition, offset: offset, messageID: messageID,
-            device: device, platform: platform, lane: platform.rawValue, attempts: 1)
+            device: device, platform: platform, attempts: 1)
     }
 }
