@@ -63,8 +63,12 @@ extension DeliveryCore {
 
     /// Adds the time since the last count, without pauses.
     private func count(_ record: HeldRecord, now: WallTime) {
-        record.note.used += clock.unpaused(from: record.usedUntil, to: now)
+        record.note.used += unpaused(record.record, from: record.usedUntil, to: now)
         record.usedUntil = now
+    }
+
+    func unpaused(_ record: LaneRecord, from start: WallTime, to now: WallTime) -> Int64 {
+        record.credential.map { credentials[$0].clock.unpaused(from: start, to: now) } ?? 0
     }
 
     /// Waits for another attempt: by the ladder, but no longer than the push lives. Advice that would cost it its only
@@ -96,7 +100,9 @@ extension DeliveryCore {
             case .answered, .throttled:
                 pause = nil
                 health.reset()
-                restart(now)
+                settleClock(now: now)
+                for index in credentials.indices { credentials[index].bucket?.restart(now: now) }
+                ramp = RampUp()
             }
         } else if fails, pause == nil {
             pause = .lane(now: now)
@@ -115,9 +121,16 @@ extension DeliveryCore {
         settleClock(now: now)
     }
 
-    /// The time counts while requests can be sent and are accepted.
+    /// The time counts for a push while requests with its credential can be sent and are accepted.
     mutating func settleClock(now: WallTime) {
-        if canSend, !acceptsNothing { clock.end(now: now) } else { clock.begin(now: now) }
+        for index in credentials.indices {
+            let canSend = pause == nil && credentials[index].pause == nil && credentials[index].isReady
+            if canSend, !acceptsNothing {
+                credentials[index].clock.end(now: now)
+            } else {
+                credentials[index].clock.begin(now: now)
+            }
+        }
     }
 
     private mutating func judge(_ tag: UInt64, _ verdict: Verdict, of index: Int, now: WallTime) {
@@ -137,16 +150,13 @@ extension DeliveryCore {
         settleClock(now: now)
     }
 
+    /// A credential sends again: its rate begins at zero, and if nothing was sent meanwhile, so does the lane.
     mutating func resume(credential index: Int, now: WallTime) {
+        if isPaused { ramp = RampUp() }
         credentials[index].pause = nil
         credentials[index].probe = nil
-        restart(now)
-    }
-
-    private mutating func restart(_ now: WallTime) {
         settleClock(now: now)
-        for index in credentials.indices { credentials[index].bucket?.restart(now: now) }
-        ramp = RampUp()
+        credentials[index].bucket?.restart(now: now)
     }
 
     mutating func withdrawProbe(_ tag: UInt64, now: WallTime? = nil) {

@@ -46,6 +46,8 @@ extension DeliveryCore {
         _ record: LaneRecord, _ note: RetryNote, tier: Int, at offset: Int64, appendedAt: WallTime, now: WallTime
     ) -> Bool {
         guard let state = partitions[record.partition] else { return true }
+        // It has made way for the others once; they are read all the same.
+        if let credential = record.credential, credentials[credential].full.contains(record.kind) { return false }
         let stream = LaneStream.tier(record.kind, tier)
         switch state.streams[place(stream)].open(offset) {
         case .open: break
@@ -53,7 +55,7 @@ extension DeliveryCore {
         case .full: return false
         }
         var note = note
-        note.used = min(note.used, settings.longestTry) + clock.unpaused(from: appendedAt, to: now)
+        note.used = min(note.used, settings.longestTry) + unpaused(record, from: appendedAt, to: now)
         let notBefore = note.notBefore
         note.notBefore = nil
         let key = hold(

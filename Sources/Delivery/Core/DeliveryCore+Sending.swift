@@ -37,11 +37,15 @@ extension DeliveryCore {
     }
 
     private mutating func take(_ kind: PushKind, into requests: inout [LaneRequest], now: WallTime) {
-        for index in credentials.indices { credentials[index].bucket?.begin(kind) }
+        for index in credentials.indices {
+            credentials[index].bucket?.begin(kind)
+            credentials[index].full.remove(kind)
+        }
         let queue = kind.index
         guard !ready[queue].isEmpty, kind == .orders || broadcasts.isFresh(now: now) else { return }
         let most = mostInFlight(kind)
         var waiting: [HeldKey] = []
+        var blocked = [Int](repeating: 0, count: credentials.count)
         var index = 0
         // What cannot be in flight now is not looked at: there may be thousands.
         while index < ready[queue].count, !isFull(kind, most: most) {
@@ -65,15 +69,46 @@ extension DeliveryCore {
                 }
             }
             guard let credential = record.record.credential, let state = partitions[key.partition],
-                state.phase == .active, !mustCommit, !isBusy(record.record, key, state),
-                maySend(credential, kind, tag: nextTag, now: now)
+                state.phase == .active, !mustCommit, !isBusy(record.record, key, state)
             else {
                 waiting.append(key)
                 continue
             }
-            send(key, record, credential, into: &requests, now: now)
+            if maySend(credential, kind, tag: nextTag, now: now) {
+                send(key, record, credential, into: &requests, now: now)
+                continue
+            }
+            blocked[credential] += 1
+            if blocked[credential] > mostBlocked, let tier = makesWay(record, credential, now: now) {
+                park(key, in: tier)
+            } else {
+                waiting.append(key)
+            }
         }
         ready[queue].replaceSubrange(..<index, with: waiting)
+        for index in settings.own where blocked[index] >= mostBlocked && mayUse(index) && hasOthers(index) {
+            credentials[index].full.insert(kind)
+        }
+    }
+
+    /// The most pushes of a kind that are held of a credential that cannot send, where there are others.
+    private var mostBlocked: Int { max(settings.inFlight / max(settings.own.count, 1), 1) }
+
+    /// Whether only its rate can hold a credential back.
+    private func mayUse(_ credential: Int) -> Bool {
+        pause == nil && credentials[credential].pause == nil && credentials[credential].isReady
+    }
+
+    /// Whether another credential sends, for which this one has to make way.
+    private func hasOthers(_ credential: Int) -> Bool { settings.own.contains { $0 != credential && mayUse($0) } }
+
+    /// The retry topic in which a push waits so that those of other credentials are read; nil where it makes way for none. One
+    /// that comes back and still cannot be sent waits longer; for the rate alone it makes way once.
+    private func makesWay(_ record: HeldRecord, _ credential: Int, now: WallTime) -> Int? {
+        guard hasOthers(credential), record.stream.tier == nil || !mayUse(credential) else { return nil }
+        let left = record.record.expiresAt - now
+        guard let longest = settings.tiers.lastIndex(where: { $0 < left }) else { return nil }
+        return min(record.stream.tier.map { $0 + 1 } ?? 0, longest)
     }
 
     private mutating func send(

@@ -34,7 +34,6 @@ package struct DeliveryCore {
     /// After the first pause.
     var ramp: RampUp?
     var credentials: [LaneCredential]
-    var clock = PauseClock()
     /// Whether requests have failed, and none was taken or refused since.
     var acceptsNothing = false
 
@@ -172,11 +171,10 @@ package struct DeliveryCore {
         }
     }
 
-    /// Whether the lane is paused, by its provider or by a credential.
-    package var isPaused: Bool { pause != nil || credentials.contains { $0.pause != nil } }
-
-    /// Whether nothing of the lane is paused or without a token.
-    var canSend: Bool { !isPaused && credentials.allSatisfy(\.isReady) }
+    /// Whether nothing can be sent but probes: the provider fails, or it accepts none of the credentials.
+    package var isPaused: Bool {
+        pause != nil || !settings.own.isEmpty && settings.own.allSatisfy { credentials[$0].pause != nil }
+    }
 
     /// A credential has a token, or has none. A new file ends its pause.
     package mutating func setCredential(_ index: Int, isReady: Bool, isNew: Bool = false, now: WallTime) {
@@ -245,6 +243,10 @@ struct LaneCredential {
     var probe: UInt64?
     /// Whether it has a token.
     var isReady = true
+    /// The time in which its pushes can be sent.
+    var clock = PauseClock()
+    /// The kinds of which as many pushes wait for its rate as may be held.
+    var full: Set<PushKind> = []
 }
 
 /// A moment's state of a lane, for monitoring.

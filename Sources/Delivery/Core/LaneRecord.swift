@@ -41,6 +41,8 @@ package struct LaneSettings: Sendable {
     package var partitions: Int32
     /// The credentials' names.
     package var credentials: [String]
+    /// Those of the lane's provider, by their places among them.
+    package var own: [Int]
     /// The most open offsets of a partition.
     package var window = LaneOffset.largestWindow
     /// The most requests in flight.
@@ -60,6 +62,7 @@ package struct LaneSettings: Sendable {
         self.dispatchTopics = dispatchTopics
         self.partitions = partitions
         self.credentials = credentials
+        own = Array(credentials.indices)
         perMinute = credentials.map { _ in nil }
     }
 

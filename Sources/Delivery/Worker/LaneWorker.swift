@@ -58,7 +58,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
     init(_ provider: Platform, _ context: DeliveryContext, logger: Logger) throws {
         let signal = try QueueSignal()
         let senders = try LaneSenders(provider, context, signal: signal, logger: logger)
-        let core = DeliveryCore(Self.settings(context))
+        let core = DeliveryCore(Self.settings(of: provider, context))
         let patience = Patience()
         let wasEmpty = try Self.waitForTopics(context, patience, logger)
         let output = try context.host.untilItWorks(logger, patience) { () throws(KafkaError) in
@@ -78,10 +78,11 @@ struct LaneWorker: ~Copyable, GroupWorker {
         intake = LaneIntake(context, provider)
     }
 
-    private static func settings(_ context: DeliveryContext) -> LaneSettings {
+    private static func settings(of provider: Platform, _ context: DeliveryContext) -> LaneSettings {
         let delivery = context.configuration.delivery
         var settings = LaneSettings(
             dispatchTopics: context.dispatchTopics, partitions: 0, credentials: delivery.credentials.map(\.name))
+        settings.own = delivery.credentials.indices.filter { delivery.credentials[$0].platform == provider }
         settings.window = delivery.window
         settings.inFlight = delivery.inFlight
         settings.tiers = delivery.retryDelays

@@ -17,7 +17,10 @@ struct BroadcastPushTests {
 
     /// It knows the broadcast 5 and sees it as it is at the start.
     private func lane(_ change: (inout LaneSettings) -> Void = { _ in }) -> Lane {
-        var lane = Lane(hasBroadcasts: true, change)
+        var lane = Lane(hasBroadcasts: true) {
+            $0.own = [0]
+            change(&$0)
+        }
         lane.core.see(view(5, reached: 8), askedAt: start)
         return lane
     }

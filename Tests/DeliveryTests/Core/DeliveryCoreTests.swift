@@ -214,7 +214,7 @@ struct DeliveryCoreTests {
 
     @Test("a paused credential keeps its push; a new file or an accepted probe ends it; the pause does not count")
     func credentialPause() throws {
-        var lane = Lane()
+        var lane = Lane { $0.own = [0] }
         lane.dispatch()
         lane.exchange(.pauseCredential(reason: "PERMISSION_DENIED"), status: 403, now: 0)
         #expect(lane.core.isPaused && lane.send(now: 59_999).isEmpty && lane.commit() == LaneTransaction())
@@ -229,7 +229,7 @@ struct DeliveryCoreTests {
 
     @Test("an expired token is replaced once; if that is not accepted either, the credential pauses")
     func refresh() throws {
-        var lane = Lane()
+        var lane = Lane { $0.own = [0] }
         lane.dispatch()
         let first = try #require(lane.core.takeRequests(now: 0).first)
         #expect(lane.core.answer(first.tag, .refreshCredential(reason: "x"), status: 401, now: 0) == 0)
