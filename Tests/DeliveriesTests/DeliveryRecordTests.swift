@@ -141,23 +141,25 @@ struct LaneOffsetTests {
     func roundTrip() throws {
         let full = [UInt8](repeating: 0xA5, count: LaneOffset.largestWindow / 8)
         for finished in [[], [1], [0, 0x80], full] {
-            for isClean in [true, false] {
-                let offset = LaneOffset(offset: 5, partitions: .max, isClean: isClean, finished: finished)
+            for sentBelow in [5, 4_711, .max] as [Int64] {
+                let offset = LaneOffset(
+                    offset: 5, partitions: .max, sentBelow: sentBelow, finished: finished)
                 #expect(LaneOffset(offset: 5, metadata: offset.metadata) == offset)
                 #expect(offset.metadata.utf8.count <= 2_800)
             }
         }
-        let bare = LaneOffset(offset: 0, partitions: 12, isClean: false, finished: [])
-        #expect(bare.metadata == "v2 n=12 c=0")
-        #expect(LaneOffset(offset: 0, metadata: "v2 n=12 c=0 z=later d=AQ")?.finished == [1])
+        let bare = LaneOffset(offset: 0, partitions: 12, sentBelow: 7)
+        #expect(bare.metadata == "v2 n=12 s=7")
+        #expect(LaneOffset(offset: 0, metadata: "v2 n=12 s=0 z=later d=AQ")?.finished == [1])
     }
 
     @Test("metadata that is not a lane's, or of an earlier version, is nil")
     func foreign() {
         let tooLong = String(repeating: "A", count: LaneOffset.largestWindow / 6 + 10)
         for text in [
-            "", "v1 n=1 c=1", "v1 n=1 l=0123abcd c=1", "v2 n=1", "v2 n=0 c=1", "v2 c=1", "v2 n=1 c=2", "v2 n=1 c=1 d=?",
-            "v1 w=5 n=3 t=4", "v2 n=1 c=1 d", "v2 n=1 c=1 d=\(tooLong)", "v2 n=+1 c=1", "v2 n=2147483648 c=1",
+            "", "v1 n=1 s=1", "v1 n=1 l=0123abcd c=1", "v2 n=1", "v2 n=0 s=1", "v2 s=1", "v2 n=1 s=-1", "v2 n=1 s=1 d=?",
+            "v1 w=5 n=3 t=4", "v2 n=1 s=1 d", "v2 n=1 s=1 d=\(tooLong)", "v2 n=+1 s=1", "v2 n=2147483648 s=1",
+            "v2 n=1 s=9223372036854775808",
         ] {
             #expect(LaneOffset(offset: 0, metadata: text) == nil, "\(text.prefix(40))")
         }

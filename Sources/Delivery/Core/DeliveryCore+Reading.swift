@@ -82,7 +82,6 @@ extension DeliveryCore {
     private mutating func hold(_ record: HeldRecord, _ state: LanePartition) -> HeldKey {
         let key = HeldKey(
             kind: record.record.kind, partition: record.record.partition, source: record.record.source)
-        record.isInDoubt = record.offset < state.doubtedBelow[place(record.stream)]
         held[key] = record
         state.orders[key.kind.index].put(key.source, of: record.record.device, at: .held)
         return key
@@ -97,10 +96,10 @@ extension DeliveryCore {
     /// Writes a held record to a retry topic.
     mutating func park(_ key: HeldKey, in tier: Int) {
         guard let record = held.removeValue(forKey: key) else { return }
-        // Whoever sends it next does not know.
-        if record.isInDoubt { possiblyTwice += 1 }
         outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
         guard let state = partitions[key.partition] else { return }
+        // Whoever sends it next does not know.
+        if state.isDoubted(record, at: place(record.stream)) { possiblyTwice += 1 }
         state.orders[key.kind.index].put(key.source, of: record.record.device, at: .tier(tier))
         state.streams[place(record.stream)].finish(record.offset)
         // Whoever waited behind it waits in the same topic, and so behind it.
@@ -137,6 +136,7 @@ extension DeliveryCore {
         guard let state = partitions[key.partition] else { return }
         state.orders[key.kind.index].remove(key.source, of: record.device)
         state.streams[place(ended.stream)].finish(ended.offset)
+        state.sends[key.kind.index].end(record.device)
         guard let next = state.orders[key.kind.index].first(of: record.device), next.place == .held else { return }
         let nextKey = key.with(next.offset)
         if held[nextKey]?.isQueued == false { enqueue(nextKey) }

@@ -12,6 +12,7 @@ extension DeliveryCore {
     /// The requests to send now, orders before broadcasts.
     package mutating func takeRequests(now: WallTime) -> [LaneRequest] {
         var requests: [LaneRequest] = []
+        needsBound = false
         take(.orders, into: &requests, now: now)
         take(.broadcasts, into: &requests, now: now)
         return requests
@@ -69,7 +70,7 @@ extension DeliveryCore {
                 }
             }
             guard let credential = record.record.credential, let state = partitions[key.partition],
-                state.phase == .active, !mustCommit, !isBusy(record.record, key, state)
+                state.phase == .active, !mustCommit, !isBusy(record.record, key, state), isCommitted(record, state)
             else {
                 waiting.append(key)
                 continue
@@ -116,13 +117,14 @@ extension DeliveryCore {
     ) {
         inFlight[nextTag] = key
         record.isInFlight = true
+        if let state = partitions[key.partition] {
+            if state.isDoubted(record, at: place(record.stream)) { possiblyTwice += 1 }
+            state.bounds[place(record.stream)].send(record.offset)
+        }
+        record.isSent = true
         if key.kind == .broadcasts { broadcastsInFlight += 1 }
         record.note.firstSentAt = record.note.firstSentAt ?? now
         record.note.lastSentAt = now
-        if record.isInDoubt {
-            record.isInDoubt = false
-            possiblyTwice += 1
-        }
         requests.append(LaneRequest(tag: nextTag, record: record.record, credential: credential))
         nextTag += 1
     }
@@ -134,6 +136,15 @@ extension DeliveryCore {
         guard let record = held[key] else { return nil }
         record.isInFlight = false
         return (key, record)
+    }
+
+    /// Whether the group has that this record may be sent.
+    private mutating func isCommitted(_ record: HeldRecord, _ state: LanePartition) -> Bool {
+        let isCommitted =
+            state.bounds[place(record.stream)].allows(record.offset)
+            && state.sends[record.stream.kind.index].allows(record.record.device)
+        if !isCommitted { needsBound = true }
+        return isCommitted
     }
 
     /// Whether the device has a request of the other kind in flight.

@@ -9,17 +9,29 @@ extension DeliveryCore {
         var transaction = outbox
         let streams = settings.streams
         for (partition, state) in partitions.sorted(by: { $0.key < $1.key }) {
-            let isClean: Bool
+            let isLast: Bool
             switch state.phase {
             case .recalling: continue
-            case .opening, .active, .revoking: isClean = false
-            case .closing(let clean): isClean = clean
+            case .opening, .active, .revoking: isLast = false
+            case .closing: isLast = true
             }
             for (index, stream) in streams.enumerated() {
-                let offset = state.streams[index].commit(
-                    partitions: settings.partitions, isClean: isClean)
-                guard offset != state.committed[index] || isForced(state.phase) || mustCommit else { continue }
-                transaction.commits.append(.init(stream: stream, partition: partition, offset: offset))
+                var offset = state.streams[index].commit(
+                    partitions: settings.partitions,
+                    sentBelow: state.bounds[index].committed)
+                guard
+                    offset != state.committed[index] || state.bounds[index].isShort || isForced(state.phase)
+                        || mustCommit
+                else { continue }
+                switch state.phase {
+                // Only what this owner has found is in doubt: it has ended what it has sent.
+                case .closing(isClean: true): offset.sentBelow = max(offset.offset, state.bounds[index].doubtedBelow)
+                case .closing(isClean: false): break
+                case .recalling, .opening, .active, .revoking:
+                    offset.sentBelow = state.bounds[index].advance(from: offset.offset)
+                }
+                transaction.commits.append(
+                    .init(stream: stream, partition: partition, offset: offset, isLast: isLast))
             }
         }
         guard !transaction.isEmpty else {
@@ -27,9 +39,11 @@ extension DeliveryCore {
             if mustCommit, partitions.isEmpty { mustCommit = false }
             return nil
         }
+        for state in partitions.values { state.takeOutcomes() }
         writing = transaction
         outbox = LaneTransaction()
         mayClearMustCommit = mustCommit
+        needsBound = false
         return transaction
     }
 
@@ -44,17 +58,19 @@ extension DeliveryCore {
     package mutating func committed() {
         guard let transaction = writing else { return }
         writing = nil
+        for state in partitions.values { for kind in state.sends.indices { state.sends[kind].commit() } }
         if mayClearMustCommit { mustCommit = false }
         for commit in transaction.commits {
             partitions[commit.partition]?.committed[place(commit.stream)] = commit.offset
+            partitions[commit.partition]?.bounds[place(commit.stream)].commit(commit.offset.sentBelow)
         }
         for partition in Set(transaction.commits.map(\.partition)) {
             switch partitions[partition]?.phase {
             case .opening: partitions[partition]?.phase = .active
-            case .closing(let isClean):
+            case .closing:
                 // Its phase may have changed after the transaction was taken.
-                let last = transaction.commits.last { $0.partition == partition }
-                if last?.offset.isClean == isClean, outbox.hasNothing(of: partition) { forget(partition) }
+                let isLast = transaction.commits.contains { $0.partition == partition && $0.isLast }
+                if isLast, outbox.hasNothing(of: partition) { forget(partition) }
             case .recalling, .active, .revoking, nil: break
             }
         }
@@ -66,6 +82,7 @@ extension DeliveryCore {
         writing = nil
         outbox.outcomes.insert(contentsOf: transaction.outcomes, at: 0)
         outbox.retries.insert(contentsOf: transaction.retries, at: 0)
+        for state in partitions.values { for kind in state.sends.indices { state.sends[kind].abort() } }
     }
 
     /// What the group has committed, after a transaction with an unknown end.

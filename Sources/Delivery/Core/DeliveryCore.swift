@@ -26,6 +26,8 @@ package struct DeliveryCore {
     /// Nothing is sent until a transaction has committed that begins after the process was frozen.
     var mustCommit = false
     var mayClearMustCommit = false
+    /// Whether something is ready that may be sent only when the next transaction has committed.
+    var needsBound = false
     var lastTick: WallTime?
 
     var health = ProviderHealth()
@@ -61,11 +63,7 @@ package struct DeliveryCore {
     ///   - committed: of each topic, in the order of ``LaneStream/all(of:tiers:)``.
     ///   - ends: the high watermarks of the same, asked for after the committed offsets were answered.
     package mutating func assign(_ partition: Int32, committed: [LaneOffset], ends: [Int64]) {
-        let window = Int64(LaneOffset.largestWindow)
-        partitions[partition] = LanePartition(
-            streams: committed.map { OpenOffsets(from: $0, window: settings.window) },
-            doubtedBelow: zip(committed, ends).map { $0.isClean ? 0 : min($1, $0.offset + window) },
-            committed: committed)
+        partitions[partition] = LanePartition(committed: committed, ends: ends, window: settings.window)
         shareRates()
     }
 
@@ -79,8 +77,8 @@ package struct DeliveryCore {
         state.orders[stream.kind.index].put(source, of: device, at: .tier(tier))
     }
 
-    /// All retry topics of the partition were recalled. Its records are handed in once a transaction has committed that
-    /// the partition is not clean any more.
+    /// All retry topics of the partition were recalled. Its records are handed in once a transaction has committed how far
+    /// it may be sent.
     package mutating func recalled(_ partition: Int32) {
         guard partitions[partition]?.phase == .recalling else { return }
         partitions[partition]?.phase = .opening
@@ -152,7 +150,7 @@ package struct DeliveryCore {
             guard !open || now >= until else { continue }
             // What gets no answer may have been sent: that is not clean.
             cancelRequests(of: partition)
-            partitions[partition]?.phase = .closing(isClean: !open && !state.isDoubted)
+            partitions[partition]?.phase = .closing(isClean: !open)
         }
     }
 
@@ -192,7 +190,7 @@ package struct DeliveryCore {
 
     /// Whether something has to be committed before anything else can happen.
     package var isUrgent: Bool {
-        mustCommit
+        mustCommit || needsBound
             || partitions.values.contains { state in
                 switch state.phase {
                 case .opening, .closing: true

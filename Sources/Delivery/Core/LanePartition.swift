@@ -5,11 +5,11 @@ final class LanePartition {
     enum Phase: Equatable {
         /// The retry topics are read for what waits.
         case recalling
-        /// Until a transaction has committed that it is not clean.
+        /// Until a transaction has committed how far it may be sent.
         case opening
         case active
         case revoking(until: WallTime)
-        /// Until a transaction has committed its last offsets.
+        /// Until a transaction has committed its last offsets; clean if this owner has sent nothing that it did not end.
         case closing(isClean: Bool)
 
         /// Whether it sends, now or soon.
@@ -24,22 +24,40 @@ final class LanePartition {
     var phase = Phase.recalling
     /// By the places of the topics.
     var streams: [OpenOffsets]
-    /// What is unfinished below these offsets of the streams may have been sent by an owner that did not end it.
-    var doubtedBelow: [Int64]
+    /// How far each may be sent.
+    var bounds: [SendBound]
     /// Of each kind of pushes: one may overtake another only of the other kind.
     var orders: [DeviceOrder]
+    /// Of each kind.
+    var sends: [DeviceSends]
     /// What the group has.
     var committed: [LaneOffset]
 
-    init(streams: [OpenOffsets], doubtedBelow: [Int64], committed: [LaneOffset]) {
-        self.streams = streams
+    init(committed: [LaneOffset], ends: [Int64], window: Int) {
+        streams = committed.map { OpenOffsets(from: $0, window: window) }
+        bounds = zip(committed, ends).map { SendBound(from: $0, end: $1) }
+        let hasDoubts = zip(bounds, committed).contains { $0.doubtedBelow > $1.offset }
+        sends = PushKind.allCases.map { _ in DeviceSends(hasDoubts: hasDoubts) }
         orders = PushKind.allCases.map { _ in DeviceOrder() }
-        self.doubtedBelow = doubtedBelow
         self.committed = committed
     }
 
-    /// Whether something is left that an earlier owner may have sent.
-    var isDoubted: Bool { zip(streams, doubtedBelow).contains { $0.first < $1 } }
+    /// A transaction is taken that has all outcomes.
+    func takeOutcomes() {
+        let hasDoubts = zip(streams, bounds).contains { $0.first < $1.doubtedBelow }
+        for kind in sends.indices {
+            sends[kind].take()
+            if !hasDoubts { sends[kind].endDoubts() }
+        }
+    }
+
+    /// Whether an earlier owner may have sent a record, which is the first of its device or waits behind others.
+    func isDoubted(_ record: HeldRecord, at place: Int) -> Bool {
+        guard record.offset < bounds[place].doubtedBelow, !record.isSent else { return false }
+        let kind = record.stream.kind.index
+        let older = orders[kind].count(before: record.record.source, record.record.device)
+        return sends[kind].areDoubted(record.record.device, older: older)
+    }
 }
 
 /// A record that this process holds, by its dispatch record.
@@ -71,8 +89,8 @@ final class HeldRecord {
     var isInFlight = false
     /// Whether it has been sent again with a new token.
     var isRefreshed = false
-    /// Whether an earlier owner may have sent it.
-    var isInDoubt = false
+    /// Whether this process has sent it.
+    var isSent = false
 
     init(_ record: LaneRecord, _ note: RetryNote, stream: LaneStream, offset: Int64, usedUntil: WallTime) {
         self.record = record

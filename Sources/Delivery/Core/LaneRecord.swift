@@ -95,6 +95,8 @@ package struct LaneTransaction: Equatable, Sendable {
         package var stream: LaneStream
         package var partition: Int32
         package var offset: LaneOffset
+        /// Whether it gives the partition up.
+        var isLast = false
     }
 
     package var outcomes: [DeliveryRecord] = []

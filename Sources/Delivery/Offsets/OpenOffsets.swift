@@ -113,8 +113,8 @@ package struct OpenOffsets: Sendable {
 
     /// What a transaction commits.
     ///
-    /// - Parameter isClean: whether nothing that is unfinished may have been sent.
-    package func commit(partitions: Int32, isClean: Bool) -> LaneOffset {
+    /// - Parameter sentBelow: nothing unfinished at or above this offset may have been sent.
+    package func commit(partitions: Int32, sentBelow: Int64) -> LaneOffset {
         var finished: [UInt8] = []
         var offset = first
         let last = max(end, restoredEnd)
@@ -125,7 +125,8 @@ package struct OpenOffsets: Sendable {
             offset += 8
         }
         while finished.last == 0 { finished.removeLast() }
-        return LaneOffset(offset: first, partitions: partitions, isClean: isClean, finished: finished)
+        return LaneOffset(
+            offset: first, partitions: partitions, sentBelow: sentBelow, finished: finished)
     }
 
     private mutating func advance() {

@@ -60,6 +60,11 @@ package struct DeviceOrder: Sendable {
         devices[device]?.last { $0.offset < offset }
     }
 
+    /// How many records of the device are before an offset.
+    package func count(before offset: Int64, _ device: Device) -> Int {
+        devices[device]?.count { $0.offset < offset } ?? 0
+    }
+
     /// Where a record is; nil if it has its outcome.
     package func place(of offset: Int64, _ device: Device) -> Place? {
         devices[device]?.first { $0.offset == offset }?.place

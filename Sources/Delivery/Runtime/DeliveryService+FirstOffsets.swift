@@ -24,7 +24,7 @@ extension DeliveryService {
                 .merging(try reader.endOffsets(retries, timeout: .seconds(10))) { $1 }
             found[group] = offsets.mapValues { offset in
                 let first = LaneOffset(
-                    offset: offset.value, partitions: Int32(partitions.count), isClean: true, finished: [])
+                    offset: offset.value, partitions: Int32(partitions.count))
                 return CommittedOffset(offset: offset, metadata: first.metadata)
             }
         }

@@ -76,7 +76,7 @@ extension LaneWorker {
                 let isFirst = stream.kind == .orders && start.isFirst
                 if !isFirst, let offset = start.committed[context.place(stream)] { return offset }
                 guard let offset = begun[place] else { throw lostOffset(place) }
-                return LaneOffset(offset: offset.value, partitions: count, isClean: true, finished: [])
+                return LaneOffset(offset: offset.value, partitions: count)
             }
         }
         found.ends = try watermarks(of: topics)

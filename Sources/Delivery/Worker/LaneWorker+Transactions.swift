@@ -5,7 +5,7 @@ import Pipeline
 extension LaneWorker {
     /// Writes and commits what has come together, if it is time.
     mutating func commitIfDue(_ now: WallTime) throws {
-        guard core.isUrgent || .now >= nextCommit else { return }
+        guard .now >= nextTry, core.isUrgent || .now >= nextCommit else { return }
         guard let transaction = core.takeTransaction(now: now) else { return }
         nextCommit = .now + context.configuration.delivery.commitInterval
         do throws(KafkaError) {
@@ -39,7 +39,7 @@ extension LaneWorker {
             throw PipelineError.unplaceableRecord("the broker permanently refuses a record: \(refusal)")
         }
         if let line = try context.host.consider(error, patience) { logger.warning("\(line); tried again") }
-        nextCommit = .now + backoff.next()
+        nextTry = .now + backoff.next()
         let isUnknown = output.transaction.isEndUnknown
         switch error.recovery {
         case .abortTransaction, .giveUp: try abort()
@@ -123,7 +123,7 @@ extension LaneWorker {
         }
         guard consumer.fatalError != nil || error.ends(.member) else {
             if error.ends(.producer) { try replaceOutput(after: error) }
-            nextCommit = .now + backoff.next()
+            nextTry = .now + backoff.next()
             consumer.waitForRecords(in: [], timeout: .milliseconds(100))
             return
         }

@@ -48,6 +48,8 @@ struct LaneWorker: ~Copyable, GroupWorker {
     var refusal: KafkaError?
     /// When the next transaction, look at the ends, and report to the board are due.
     var nextCommit = ContinuousClock.now
+    /// No transaction before this, however urgent: the last one failed.
+    var nextTry = ContinuousClock.now
     var nextLook = ContinuousClock.now
     var nextReport = ContinuousClock.now
     private var clock = ClockCheck()

@@ -141,7 +141,7 @@ struct OffsetsCommandTests {
                 Set(offsets.keys.map(\.topic))
                     == Set(["", ".retry.10s", ".retry.1m", ".retry.15m"].map { dispatch + $0 }))
             #expect(offsets.count == 8)
-            #expect(offsets.values.allSatisfy { LaneOffset(offset: 0, metadata: $0.metadata)?.isClean == true })
+            #expect(offsets.values.allSatisfy { LaneOffset(offset: 0, metadata: $0.metadata)?.sentBelow == 0 })
         }
     }
 

@@ -8,7 +8,9 @@ let unavailable = Verdict.retry(reason: "UNAVAILABLE", counts: true, after: nil)
 
 /// One process with partition 0.
 struct Lane {
-    static let clean = LaneOffset(offset: 0, partitions: 3, isClean: true, finished: [])
+    static let clean = LaneOffset(offset: 0, partitions: 3)
+    /// Nothing waits for the bound.
+    static let ahead = LaneOffset(offset: 0, partitions: 3, sentBelow: 10_000)
 
     var core: DeliveryCore
     private var next: [Int64] = [0, 0]
@@ -17,7 +19,7 @@ struct Lane {
     ///   - committed: of the dispatch topic of orders.
     ///   - ends: of its topics.
     init(
-        committed: LaneOffset = clean, ends: [Int64] = [0, 0, 0, 0], isActive: Bool = true,
+        committed: LaneOffset = ahead, ends: [Int64] = [0, 0, 0, 0], isActive: Bool = true,
         hasBroadcasts: Bool = false, _ change: (inout LaneSettings) -> Void = { _ in }
     ) {
         var settings = LaneSettings(
@@ -25,7 +27,8 @@ struct Lane {
             partitions: 3, credentials: ["shop", "other"])
         change(&settings)
         core = DeliveryCore(settings)
-        let rest = [LaneOffset](repeating: Self.clean, count: hasBroadcasts ? 7 : 3)
+        let rest = [LaneOffset](
+            repeating: committed == Self.clean ? committed : Self.ahead, count: hasBroadcasts ? 7 : 3)
         core.assign(0, committed: [committed] + rest, ends: ends + (hasBroadcasts ? [0, 0, 0, 0] : []))
         core.recalled(0)
         guard isActive else { return }

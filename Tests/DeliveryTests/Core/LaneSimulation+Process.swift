@@ -34,7 +34,10 @@ extension LaneSimulation {
         look(index)
         send(index)
         noteDecisions(index)
-        for tag in processes[index].core.takeCancelled() { processes[index].forget(tag) }
+        for tag in processes[index].core.takeCancelled() {
+            unanswered += 1
+            processes[index].forget(tag)
+        }
         if processes[index].transaction == nil, let taken = processes[index].core.takeTransaction(now: now) {
             processes[index].transaction = (taken, now + Int64(Int.random(in: 5...120, using: &random)))
         }
@@ -180,6 +183,7 @@ extension LaneSimulation {
             (verdict, status) = (.slowDown(reason: "QUOTA_EXCEEDED", after: 3_000), 429)
         } else if chance(4) {
             let mayHaveArrived = chance(60)
+            unanswered += mayHaveArrived ? 1 : 0
             if mayHaveArrived, chance(70) { accepted[key, default: 0] += 1 }
             (verdict, status) = (AttemptFailure.noAnswer(mayHaveArrived: mayHaveArrived).verdict, nil)
             delay = 1_500

@@ -77,6 +77,8 @@ struct LaneSimulation {
     var owners: [Int32: Int] = [:]
     var outcomes: [DeliveryRecord] = []
     var retired = 0
+    /// Requests of which nobody knows whether they arrived: in flight at a crash or a loss, cancelled, or without an answer.
+    var unanswered = 0
     var outage: Range<WallTime> = 0..<0
 
     var broadcasts: [Broadcast] = []
@@ -162,7 +164,7 @@ struct LaneSimulation {
         owners[partition] = index
         let places = LaneStream.all(of: PushKind.allCases, tiers: 3).map { Place(stream: $0, partition: partition) }
         let committed = places.map { place in
-            group[place] ?? LaneOffset(offset: 0, partitions: 3, isClean: true, finished: [])
+            group[place] ?? LaneOffset(offset: 0, partitions: 3)
         }
         let ends = places.map { Int64(logs[$0]?.count ?? 0) }
         processes[index].core.assign(partition, committed: committed, ends: ends)
@@ -219,6 +221,7 @@ struct LaneSimulation {
             let pause = Int64(Int.random(in: 1_000...12_000, using: &random))
             processes[index].frozenUntil = now + pause
             if pause > Self.sessionTimeout, let other = candidate() {
+                unanswered += processes[index].tags.count
                 for (partition, owner) in owners.sorted(by: { $0.key < $1.key }) where owner == index {
                     processes[index].stolen.insert(partition)
                     endTransaction(index, fenced: true)
@@ -236,6 +239,7 @@ struct LaneSimulation {
         crashes += 1
         endTransaction(index, fenced: Bool.random(using: &random))
         retired += processes[index].core.possiblyTwice
+        unanswered += processes[index].tags.count
         processes[index] = Process(core: Self.core(rates))
         for (partition, owner) in owners.sorted(by: { $0.key < $1.key }) where owner == index {
             assign(partition, to: candidate() ?? index)

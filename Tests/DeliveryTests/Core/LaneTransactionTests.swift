@@ -32,18 +32,18 @@ struct LaneTransactionTests {
         _ = lane.core.answer(requests[1].tag, .accepted(providerID: nil), status: 200, now: 0)
         let open = lane.core.takeTransaction(now: 0)
         let taken = try #require(open)
-        let before = LaneOffset(offset: 0, partitions: 3, isClean: false, finished: [])
+        let before = LaneOffset(offset: 0, partitions: 3, finished: [])
         #expect(taken.commits.map(\.offset.finished) == [[2]])
         lane.core.resolve { _, _ in didCommit ? taken.commits[0].offset : before }
         #expect(lane.commit().outcomes.map(\.offset) == (didCommit ? [] : [1]))
     }
 
-    @Test("an owner commits that it is not clean before it reads and sends")
-    func notClean() {
-        var lane = Lane(isActive: false)
+    @Test("an owner commits how far it may send before it reads and sends")
+    func boundFirst() {
+        var lane = Lane(committed: Lane.clean, isActive: false)
         #expect(!lane.core.isReading(0))
         let first = lane.core.takeTransaction(now: 0)
-        #expect(first?.commits.count == 4 && first?.commits.contains { $0.offset.isClean } == false)
+        #expect(first?.commits.map(\.offset.sentBelow) == [8, 8, 8, 8])
         #expect(!lane.core.isReading(0))
         lane.core.aborted()
         #expect(!lane.core.isReading(0) && lane.core.takeTransaction(now: 0) != nil)
@@ -51,11 +51,11 @@ struct LaneTransactionTests {
         #expect(lane.core.isReading(0))
     }
 
-    /// What an owner has left that was not clean: 0 and 2 are finished, 1 and from 3 on may have been sent.
+    /// What an owner has left: 0 and 2 are finished, 1 and from 3 to 19 may have been sent.
     private static let unclean = LaneOffset(
-        offset: 0, partitions: 3, isClean: false, finished: [0b101])
+        offset: 0, partitions: 3, sentBelow: 20, finished: [0b101])
 
-    @Test("a take-over from an owner that was not clean counts what it sends again, once; from a clean one nothing")
+    @Test("a take-over counts what it sends that may have been sent before, once; after a clean end nothing")
     func takeOver() {
         var lane = Lane(committed: Self.unclean, ends: [5, 0, 0, 0])
         for source in 0..<7 as Range<Int64> {
@@ -66,6 +66,46 @@ struct LaneTransactionTests {
         var other = Lane(committed: Lane.clean, ends: [5, 0, 0, 0])
         #expect(other.core.dispatch(Lane.record(.orders, 1), now: 0) == true && other.send() == [1])
         #expect(other.core.possiblyTwice == 0)
+    }
+
+    @Test("a burst goes as far as is committed, and asks for a transaction at once; nothing else does")
+    func burst() {
+        var lane = Lane(committed: Lane.clean)
+        for device in 0..<40 as Range<UInt64> { lane.dispatch(device: device) }
+        #expect(!lane.core.isUrgent)
+        #expect(lane.send() == Array(0..<8) && lane.core.isUrgent)
+        #expect(lane.send().isEmpty)
+        let open = lane.core.takeTransaction(now: 0)
+        #expect(open?.commits.map(\.offset.sentBelow) == [36])
+        #expect(lane.send().isEmpty)
+        lane.core.committed()
+        #expect(lane.send() == Array(8..<36) && lane.core.isUrgent)
+        #expect(lane.commit().commits.map(\.offset.sentBelow) == [121])
+        #expect(lane.send() == Array(36..<40) && !lane.core.isUrgent)
+        #expect(lane.core.takeTransaction(now: 0) == nil)
+    }
+
+    @Test("a device whose pushes are answered faster than they are committed waits for a transaction")
+    func fastDevice() {
+        var lane = Lane()
+        for _ in 0..<6 { lane.dispatch() }
+        for _ in 0..<6 { lane.exchange(.accepted(providerID: nil), status: 200, now: 0) }
+        #expect(lane.core.isUrgent)
+        #expect(lane.commit().outcomes.count == 2 && !lane.core.isUrgent)
+        #expect(lane.send() == [2])
+    }
+
+    @Test("what waits behind its device's second cannot have been sent: a take-over does not count it")
+    func takeOverOfBusyDevice() {
+        var lane = Lane(committed: Self.unclean, ends: [12, 0, 0, 0])
+        for source in [1] + Array(3..<12) as [Int64] {
+            #expect(lane.core.dispatch(Lane.record(.orders, source), now: 0) == true)
+        }
+        for _ in 0..<12 {
+            lane.exchange(.accepted(providerID: nil), status: 200, now: 0)
+            _ = lane.commit()
+        }
+        #expect(lane.core.possiblyTwice == 2 && lane.core.firstUnfinished(of: .dispatch(.orders), 0) == 12)
     }
 
     @Test("what may have been sent before is counted when it goes to a retry topic: who sends it then does not know")
@@ -86,13 +126,14 @@ struct LaneTransactionTests {
         var lane = Lane(committed: Self.unclean, ends: [5, 0, 0, 0])
         lane.core.revoke(0, now: 0)
         lane.core.tick(now: 1)
-        #expect(lane.commit().commits.first?.offset.isClean == false && !lane.core.owns(0))
+        #expect(lane.commit().commits.first?.offset.sentBelow == 5 && !lane.core.owns(0))
         lane = Lane(committed: Self.unclean, ends: [2, 0, 0, 0])
         #expect(lane.core.dispatch(Lane.record(.orders, 1), now: 0) == true)
         lane.exchange(.accepted(providerID: nil), status: 200, now: 0)
         lane.core.revoke(0, now: 0)
         lane.core.tick(now: 1)
-        #expect(lane.commit().commits.first?.offset.isClean == true && !lane.core.owns(0))
+        #expect(
+            lane.commit().commits.first.map { $0.offset.sentBelow == $0.offset.offset } == true && !lane.core.owns(0))
     }
 
     @Test("revoked: nothing more is sent, answers are waited for, the last commit is clean")
@@ -109,12 +150,14 @@ struct LaneTransactionTests {
         lane.core.tick(now: 3)
         let last = lane.commit(now: 3)
         #expect(last.outcomes.count == 2 && last.commits.first?.offset.offset == 2)
-        #expect(last.commits.count == 4 && last.commits.allSatisfy(\.offset.isClean) && !lane.core.owns(0))
+        #expect(
+            last.commits.count == 4 && last.commits.allSatisfy { $0.offset.sentBelow == $0.offset.offset }
+                && !lane.core.owns(0))
     }
 
     @Test("revoked with a request that gets no answer for 15 s: not clean")
     func revokedLate() {
-        var lane = Lane()
+        var lane = Lane(committed: Lane.clean)
         lane.dispatch()
         let tags = lane.core.takeRequests(now: 0).map(\.tag)
         lane.core.revoke(0, now: 0)
@@ -122,7 +165,7 @@ struct LaneTransactionTests {
         #expect(lane.core.takeTransaction(now: 14_000) == nil && lane.core.owns(0))
         lane.core.tick(now: 15_000)
         #expect(tags.count == 1 && lane.core.takeCancelled() == tags)
-        #expect(lane.commit(now: 15_000).commits.contains { $0.offset.isClean } == false && !lane.core.owns(0))
+        #expect(lane.commit(now: 15_000).commits.first?.offset.sentBelow == 8 && !lane.core.owns(0))
     }
 
     @Test("lost: its requests are cancelled, their answers ignored, and nothing of it is written")

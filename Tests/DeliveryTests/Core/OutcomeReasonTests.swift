@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A lane: an outcome says why")
 struct OutcomeReasonTests {
-    private static let clean = LaneOffset(offset: 0, partitions: 1, isClean: true, finished: [])
+    private static let clean = LaneOffset(offset: 0, partitions: 1)
     private static let noAnswer = AttemptFailure.noAnswer(mayHaveArrived: true).verdict
 
     private func core() -> DeliveryCore {

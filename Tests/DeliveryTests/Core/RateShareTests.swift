@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A lane: the rate of each credential")
 struct RateShareTests {
-    private static let clean = LaneOffset(offset: 0, partitions: 4, isClean: true, finished: [])
+    private static let clean = LaneOffset(offset: 0, partitions: 4, sentBelow: 10_000)
 
     private func core(_ perMinute: [Int?]) -> DeliveryCore {
         var settings = LaneSettings(

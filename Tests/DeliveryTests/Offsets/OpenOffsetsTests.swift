@@ -5,7 +5,7 @@ import Testing
 @testable import Delivery
 
 extension OpenOffsets {
-    fileprivate func commit() -> LaneOffset { commit(partitions: 3, isClean: false) }
+    fileprivate func commit() -> LaneOffset { commit(partitions: 3, sentBelow: 0) }
 }
 
 @Suite("Open offsets of a partition")
@@ -18,7 +18,7 @@ struct OpenOffsetsTests {
         #expect(offsets.finish(12) && offsets.finish(14))
         #expect(
             offsets.commit()
-                == LaneOffset(offset: 10, partitions: 3, isClean: false, finished: [0b10100]))
+                == LaneOffset(offset: 10, partitions: 3, finished: [0b10100]))
         #expect(offsets.finish(10) && offsets.commit().offset == 11 && offsets.commit().finished == [0b1010])
         #expect(offsets.finish(11) && offsets.finish(13) && offsets.commit().offset == 15 && offsets.isIdle)
         #expect(offsets.commit().finished == [])
@@ -67,7 +67,7 @@ struct OpenOffsetsTests {
     func wideGapBeforeFinished() {
         var finished = [UInt8](repeating: 0, count: 20)
         finished[19] = 1
-        let committed = LaneOffset(offset: 0, partitions: 3, isClean: false, finished: finished)
+        let committed = LaneOffset(offset: 0, partitions: 3, finished: finished)
         var offsets = OpenOffsets(from: committed, window: 64)
         #expect(offsets.open(150) == .open && offsets.open(152) == .known && offsets.open(153) == .open)
         #expect(offsets.finish(150) && offsets.commit().offset == 153)
@@ -75,7 +75,7 @@ struct OpenOffsetsTests {
 
     @Test("a gap that reaches what an earlier owner finished does not open it again")
     func gapToFinished() {
-        let committed = LaneOffset(offset: 0, partitions: 3, isClean: false, finished: [0b1111_0000])
+        let committed = LaneOffset(offset: 0, partitions: 3, finished: [0b1111_0000])
         var offsets = OpenOffsets(from: committed, window: 64)
         #expect(offsets.open(5) == .known && offsets.commit().offset == 8 && offsets.open(8) == .open)
     }
@@ -100,7 +100,7 @@ struct OpenOffsetsTests {
 
     @Test("the first offsets may be finished already: a bitmap that begins with ones")
     func beginsFinished() {
-        let committed = LaneOffset(offset: 7, partitions: 3, isClean: false, finished: [0b1011])
+        let committed = LaneOffset(offset: 7, partitions: 3, finished: [0b1011])
         var offsets = OpenOffsets(from: committed, window: 64)
         #expect(offsets.commit().offset == 9 && offsets.commit().finished == [0b10])
         #expect(offsets.open(8) == .known && offsets.open(9) == .open && offsets.open(10) == .known)

@@ -17,7 +17,7 @@ struct LaneStartTests {
 
     @Test("A partition with a commit continues there; without one a person says where")
     func continues() throws {
-        let offset = LaneOffset(offset: 7, partitions: 3, isClean: true, finished: [5])
+        let offset = LaneOffset(offset: 7, partitions: 3, finished: [5])
         let start = try start(Self.commit(offset.metadata))
         #expect(start.committed == [offset, nil] && !start.isFirst)
         #expect(try self.start(nil).isFirst)
@@ -26,9 +26,9 @@ struct LaneStartTests {
     @Test(
         "Other partitions, and metadata of others or of an earlier version, stop, and say what to do",
         arguments: [
-            (LaneOffset(offset: 7, partitions: 4, isClean: true, finished: []).metadata, "the topic had 4 partitions"),
+            (LaneOffset(offset: 7, partitions: 4).metadata, "the topic had 4 partitions"),
             ("", "metadata that no 'carillon deliver' wrote; remove the group's offsets"),
-            ("v1 n=3 l=0123abcd c=1", "an earlier version of Carillon; let that version send what is left"),
+            ("v1 n=3 c=1", "an earlier version of Carillon; let that version send what is left"),
         ])
     func stops(metadata: String, words: String) {
         let error = #expect(throws: PipelineError.self) { try start(Self.commit(metadata)) }

@@ -131,7 +131,7 @@ struct LaneWorkerTests {
     @Test("a consumer that gets nothing for two minutes although there is something to read is replaced")
     func stuckConsumer() throws {
         var lane = try lane()
-        let clean = LaneOffset(offset: 0, partitions: 1, isClean: true, finished: [])
+        let clean = LaneOffset(offset: 0, partitions: 1)
         lane.core.setPartitions(1)
         lane.core.assign(0, committed: [clean, clean], ends: [0, 0])
         lane.core.recalled(0)

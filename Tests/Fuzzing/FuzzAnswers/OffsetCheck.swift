@@ -25,7 +25,7 @@ func checkOffset(_ input: Input) {
     expect(again == offset, "written and read again it is the same: \(offset.metadata)")
     expect(offset.finished.count * 8 <= LaneOffset.largestWindow, "no more bits than the largest window")
     var open = OpenOffsets(from: offset, window: 64)
-    let written = open.commit(partitions: offset.partitions, isClean: offset.isClean)
+    let written = open.commit(partitions: offset.partitions, sentBelow: offset.sentBelow)
     expect(written.finished.last != 0, "no zeros at the end")
     expect(LaneOffset(offset: written.offset, metadata: written.metadata) == written, "what is committed is read")
     for place in [0, 4_710] + (4_711..<offset.offset + Int64(offset.finished.count * 8) + 9) {

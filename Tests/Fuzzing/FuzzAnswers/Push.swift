@@ -8,7 +8,7 @@ import Subscriptions
 
 /// One push in a lane of its own.
 struct Push {
-    private static let clean = LaneOffset(offset: 0, partitions: 1, isClean: true, finished: [])
+    private static let clean = LaneOffset(offset: 0, partitions: 1)
 
     private let platform: Platform
     private var core: DeliveryCore
