@@ -157,7 +157,8 @@ struct LaneOffsetTests {
     func foreign() {
         let tooLong = String(repeating: "A", count: LaneOffset.largestWindow / 6 + 10)
         for text in [
-            "", "v1 n=1 s=1", "v1 n=1 l=0123abcd c=1", "v2 n=1", "v2 n=0 s=1", "v2 s=1", "v2 n=1 s=-1", "v2 n=1 s=1 d=?",
+            "", "v1 n=1 s=1", "v1 n=1 l=0123abcd c=1", "v2 n=1", "v2 n=0 s=1", "v2 s=1", "v2 n=1 s=-1",
+            "v2 n=1 s=1 d=?",
             "v1 w=5 n=3 t=4", "v2 n=1 s=1 d", "v2 n=1 s=1 d=\(tooLong)", "v2 n=+1 s=1", "v2 n=2147483648 s=1",
             "v2 n=1 s=9223372036854775808",
         ] {

@@ -127,12 +127,16 @@ def apns_id(message, device):
 
 
 class LaneOffset(NamedTuple):
-    """What a lane has committed of a partition: `v2 n=<partitions> c=<clean> d=<bits>`."""
+    """What a lane has committed of a partition: `v2 n=<partitions> s=<offsets that may have been sent> d=<bits>`."""
 
     offset: int
     partitions: int
-    is_clean: bool
+    sent_below: int
     bits: bytes
+
+    @property
+    def is_clean(self):
+        return self.sent_below <= self.offset
 
     def has_finished(self, offset):
         at = offset - self.offset
@@ -143,8 +147,8 @@ def lane_offset(offset, metadata):
     """None for metadata that is not a lane's."""
     words = metadata.split(" ")
     values = dict(word.split("=", 1) for word in words[1:] if "=" in word)
-    if words[0] != "v2" or not {"n", "c"} <= values.keys():
+    if words[0] != "v2" or not {"n", "s"} <= values.keys():
         return None
     text = values.get("d", "")
     bits = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    return LaneOffset(offset, int(values["n"]), values["c"] == "1", bits)
+    return LaneOffset(offset, int(values["n"]), offset + int(values["s"]), bits)

@@ -105,7 +105,7 @@ class SampleDeliveries:
             ends[TOPIC, push.partition] = push.offset + 1
         ends |= {(RETRY, partition): 9 for partition in range(PARTITIONS)}
         accepted = collections.Counter(each.message for each in self.requests if each.is_accepted)
-        commit = f"v2 n={PARTITIONS} c=1"
+        commit = f"v2 n={PARTITIONS} s=0"
         return DeliveryRun(
             topic=TOPIC,
             dispatch=list(self.dispatch),

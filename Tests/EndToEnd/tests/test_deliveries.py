@@ -355,15 +355,15 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.assertEqual(self.kinds(), set())
 
     def test_a_lane_that_is_not_at_the_end(self):
-        self.run_.commits["fcm"][TOPIC, 1] = (3, "v2 n=4 c=1")
+        self.run_.commits["fcm"][TOPIC, 1] = (3, "v2 n=4 s=0")
         self.assertEqual(self.kinds(), {"not at the end"})
 
     def test_a_retry_topic_that_is_not_at_its_end(self):
-        self.run_.commits["apns"][RETRY, 1] = (8, "v2 n=4 c=1")
+        self.run_.commits["apns"][RETRY, 1] = (8, "v2 n=4 s=0")
         self.assertEqual(self.kinds(), {"not at the end"})
 
     def test_an_end_that_is_not_clean(self):
-        self.run_.commits["apns"][TOPIC, 1] = (self.run_.ends[TOPIC, 1], "v2 n=4 c=0")
+        self.run_.commits["apns"][TOPIC, 1] = (self.run_.ends[TOPIC, 1], "v2 n=4 s=1")
         self.assertEqual(self.kinds(), {"not clean at the end"})
 
     def test_metadata_that_is_not_a_lanes(self):
@@ -375,9 +375,9 @@ class VerifierOfDeliveries(unittest.TestCase):
         del self.run_.deliveries[at]
         partition, offset = value["partition"], value["offset"]
         # The bit of the offset itself is the second.
-        self.run_.commits["fcm"][TOPIC, partition] = (offset - 1, "v2 n=4 c=1 d=Ag")
+        self.run_.commits["fcm"][TOPIC, partition] = (offset - 1, "v2 n=4 s=0 d=Ag")
         self.assertEqual(self.kinds(), {"no outcome", "finished without an outcome", "not at the end"})
-        self.run_.commits["fcm"][TOPIC, partition] = (offset - 1, "v2 n=4 c=1 d=BA")
+        self.run_.commits["fcm"][TOPIC, partition] = (offset - 1, "v2 n=4 s=0 d=BA")
         self.assertEqual(self.kinds(), {"no outcome", "not at the end"})
 
 
@@ -387,8 +387,8 @@ class Values(unittest.TestCase):
         self.assertRegex(apns_id("msg-1-a", "0" * 64), "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
 
     def test_an_offset_of_a_lane(self):
-        found = lane_offset(100, "v2 n=6 c=0 d=BQE new=word")
-        self.assertEqual((found.partitions, found.is_clean), (6, False))
+        found = lane_offset(100, "v2 n=6 s=9 d=BQE new=word")
+        self.assertEqual((found.partitions, found.sent_below, found.is_clean), (6, 109, False))
         finished = [offset for offset in range(95, 120) if found.has_finished(offset)]
         self.assertEqual(finished, [95, 96, 97, 98, 99, 100, 102, 108])
         self.assertIsNone(lane_offset(1, ""))
