@@ -38,11 +38,11 @@ class Pushes:
         self.texts = texts
         self.chance = random.Random(f"pushes {seed}")
         self.name = f"pushes-{seed}"
-        self.targets = [self._target() for _ in range(devices)]
+        self.targets = [self.target() for _ in range(devices)]
         self.weights = [20 if number < devices // 100 else 1 for number in range(devices)]
         self.made = 0
 
-    def _target(self):
+    def target(self):
         if self.chance.random() < 0.3:
             token = f"{self.chance.getrandbits(256):064x}"
             platform, environment = "apns", self.chance.choice(("production", "development"))

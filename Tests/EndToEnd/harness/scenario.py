@@ -39,11 +39,15 @@ def main(name, description, namespace, around=contextlib.nullcontext, sizes=None
     """
     sizes = sizes or {}
     parser = argparse.ArgumentParser(prog=f"Tests/EndToEnd/run {name}", description=description)
-    parser.add_argument("--only", default="", help="scenarios whose function has this in its name")
+    parser.add_argument("--only", default="", help="scenarios whose function has one of these in its name, with commas between")
     for size, number in sizes.items():
         parser.add_argument(f"--{size}", type=int, default=number, help=f"default: {number:,}")
     options = parse(parser)
-    chosen = [each for each in namespace.values() if isinstance(each, Scenario) and options.only in each.name]
+    chosen = [
+        each
+        for each in namespace.values()
+        if isinstance(each, Scenario) and any(part in each.name for part in options.only.split(","))
+    ]
     harness = Harness(options.seed, os.environ, options)
     results = []
     try:

@@ -10,26 +10,13 @@ import threading
 from harness.waiting import PATIENCE, Failure
 
 
-class StandIn:
-    """The process; it ends with this one. `folder` gets the credentials and, where it `logs`, the log of requests."""
+class Providers:
+    """A process that plays both; it ends with this one."""
 
-    def __init__(self, binary, folder, seed, faults="", logs=True):
-        self.folder = pathlib.Path(folder)
-        self.folder.mkdir(parents=True)
-        (self.folder / "faults").write_text(faults)
-        self.process = subprocess.Popen(
-            [binary, self.folder, str(seed), *([] if logs else ["--no-log"])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         self._said = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
-        self._next()
-        places = self._next()
-        self.fcm, self.apns, self.ca = places["fcm"], places["apns"], places["ca"]
-        self.credentials, self.log = places["credentials"], places["log"]
 
     def _listen(self):
         for line in self.process.stdout:
@@ -41,11 +28,9 @@ class StandIn:
         except queue.Empty:
             raise Failure(f"the providers' stand-in says nothing; it has ended with {self.process.poll()}") from None
 
-    def set_faults(self, faults):
-        """Returns when they count."""
-        (self.folder / "faults").write_text(faults)
-        self.process.send_signal(signal.SIGHUP)
-        self._next()
+    def _take(self, places):
+        self.fcm, self.apns, self.ca = places["fcm"], places["apns"], places["ca"]
+        self.credentials, self.log = places["credentials"], places["log"]
 
     def settings(self):
         """What a sender needs to send here."""
@@ -61,3 +46,21 @@ class StandIn:
         if self.process.poll() is None:
             self.process.stdin.close()
             self.process.wait(20 * PATIENCE)
+
+
+class StandIn(Providers):
+    """The project's own. `folder` gets the credentials and, where it `logs`, the log of requests."""
+
+    def __init__(self, binary, folder, seed, faults="", logs=True):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True)
+        (self.folder / "faults").write_text(faults)
+        super().__init__([binary, self.folder, str(seed), *([] if logs else ["--no-log"])])
+        self._next()
+        self._take(self._next())
+
+    def set_faults(self, faults):
+        """Returns when they count."""
+        (self.folder / "faults").write_text(faults)
+        self.process.send_signal(signal.SIGHUP)
+        self._next()

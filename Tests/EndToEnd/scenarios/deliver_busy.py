@@ -1,0 +1,329 @@
+"""The sender against an endpoint that is not the project's own, Node's HTTP/2: a device with a backlog, dead devices, an outage at
+low volume, short-lived pushes, a closed window; and one run with faults, kills and a freeze.
+
+The sizes are CI's; `Tests/EndToEnd/run deliver-busy --pushes 20000 --kills 8 --devices 1000 --each 60` is the full run."""
+
+import collections
+import contextlib
+import random
+import signal
+import sys
+import time
+
+from generator.dispatch import Pushes
+from generator.inputs import iso, subscription
+from harness.daemon import EXIT_REFUSED, wait_for_daemons
+from harness.delivering import DeliveryWorld
+from harness.endpoint import Endpoint
+from harness.reaping import HOUR_MS, subscribe
+from harness.scenario import main, scenario
+from harness.waiting import Failure, expect, now_ms, pause, wait_for
+from harness.world import check
+from model.pushes import push_of
+from model.report import Report
+from model.traffic import check_outcomes, check_requests, in_flight, read_seen
+
+SIZES = {"backlog": 6_000, "others": 3_000, "devices": 100, "each": 30, "pushes": 3_000, "rate": 600, "kills": 2, "freezes": 1}
+SESSION_TIMEOUT = 6
+LATENCY = 100
+# How long an answer may be uncommitted, in milliseconds.
+UNCOMMITTED = 2_000
+# The shares of requests in the run with faults; 12 % together.
+FAULTS = {
+    "internal": 0.03,
+    "unavailable": 0.03,
+    "later": 0.02,
+    "quota": 0.01,
+    "goaway": 0.005,
+    "reset": 0.02,
+    "cut": 0.0005,
+    "silent": 0.0045,
+}
+
+
+class Busy:
+    """Topics, an endpoint, and senders."""
+
+    def __init__(self, harness, name, partitions=6, **state):
+        self.world = DeliveryWorld(harness, name, harness.cluster(), partitions)
+        self.world.create_topics()
+        self.endpoint = Endpoint(self.world.folder / "providers", harness.seed)
+        self.endpoint.set(**state)
+        self.began = time.monotonic()
+
+    def say(self, text):
+        print(f"[{time.monotonic() - self.began:6.1f} s] {self.world.name}: {text}", flush=True)
+
+    def start(self, *names, hurried=False, **settings):
+        """`hurried` senders are a debug build's, whose retries wait for a shorter time."""
+        start = self.world.hurried_sender if hurried else self.world.sender
+        for name in names or ("a",):
+            own = {"session.timeout": f"{SESSION_TIMEOUT}s", "delivery.give-up": "1h"} | settings
+            start(name, self.world.settings(name, **own) | self.endpoint.settings()).start()
+        wait_for_daemons("the senders are ready", lambda: all(each.is_ready for each in self.world.daemons), self.world.daemons)
+
+    def produce(self, records):
+        self.world.cluster.produce(self.world.dispatch, records)
+        return now_ms()
+
+    def wait_until_done(self, seconds=60):
+        """Seen twice: a record may be on its way from one topic to another."""
+        left = [None]
+
+        def is_done():
+            before, left[0] = left[0], self.world.left()
+            return before == left[0] == 0
+
+        wait_for_daemons("everything is finished", is_done, self.world.daemons, seconds)
+
+    def end(self):
+        """Ends everything in order; the endpoint's log is whole."""
+        for each in self.world.daemons:
+            each.stop(45)
+        self.endpoint.end()
+
+    @property
+    def seen(self):
+        return read_seen(self.endpoint.log)
+
+    def check(self, disturbances=()):
+        """What the verifier says of the whole run."""
+        report, seen = Report(), self.seen
+        pushes = [push_of(each) for each in self.world.cluster.read(self.world.dispatch)]
+        check_outcomes(pushes, self.world.cluster.read(self.world.topics["deliveries"]), seen, report, disturbances)
+        check_requests(pushes, seen, report, disturbances)
+        report.counts["retries written"] = sum(len(self.world.cluster.read(each)) for each in self.world.retries)
+        report.print()
+        check(report)
+        return collections.Counter(report.counts)
+
+
+@contextlib.contextmanager
+def busy(harness, name, **state):
+    made = Busy(harness, name, **state)
+    try:
+        yield made
+    finally:
+        made.endpoint.end()
+        made.world.kill_daemons()
+
+
+def devices(pushes, count, platform="fcm"):
+    """So many new devices of a platform."""
+    found = []
+    while len(found) < count:
+        target = pushes.target()
+        found += [target] if target.platform == platform else []
+    return found
+
+
+def taken_at(seen, targets):
+    """When the first push of each of these devices was taken."""
+    wanted, found = {each.token_hash for each in targets}, {}
+    for each in seen:
+        if each.taken and each.device in wanted:
+            found.setdefault(each.device, each.at)
+    return found
+
+
+def seconds_until_all(run, targets, since, limit):
+    """How long it took until each of these devices had a push."""
+    with contextlib.suppress(Failure):
+        wait_for_daemons("each has a push", lambda: len(taken_at(run.seen, targets)) == len(targets), run.world.daemons, limit)
+    found = taken_at(run.seen, targets)
+    if len(found) < len(targets):
+        run.say(f"{len(targets) - len(found):,} of {len(targets):,} devices have nothing after {(now_ms() - since) / 1_000:.1f} s")
+    return max([each - since for each in found.values()] + [0 if len(found) == len(targets) else now_ms() - since]) / 1_000
+
+
+def beside(harness, name, count, each, **state):
+    """Devices with a backlog, before others with one push, and before a few that come later."""
+    with busy(harness, name, latency=LATENCY, **state) as run:
+        pushes = Pushes(harness.seed, 0)
+        crowd, others, new = (devices(pushes, number) for number in (count, harness.sizes.others, 20))
+
+        def produce(targets):
+            return run.produce([pushes.record(target, now_ms(), now_ms() + HOUR_MS) for target in targets])
+
+        produce(crowd * each)
+        produce(others)
+        run.start()
+        first = wait_for("a request", lambda: run.seen)[0].at
+        took = seconds_until_all(run, others, first, 10)
+        took_new = seconds_until_all(run, new, produce(new), 5)
+        elapsed, seen, hashes = (now_ms() - first), run.seen, {target.token_hash for target in crowd}
+        share = sum(each.taken for each in seen if each.device in hashes) / count / (elapsed / LATENCY)
+        report = Report()
+        check_requests([push_of(record) for record in run.world.cluster.read(run.world.dispatch)], seen, report)
+        run.say(f"the others within {took:.1f} s, the new ones within {took_new:.1f} s; the backlog at {share:.0%} of 1/latency")
+        check(report)
+        if took > 5 or took_new > 1:
+            raise Failure(f"others waited {took:.1f} s (5 at most), new ones {took_new:.1f} s (1 at most)")
+        return share
+
+
+@scenario("a device with a backlog gets its pushes in order, one after another, and nobody else waits for it")
+def one_device(harness):
+    if (share := beside(harness, "one-device", 1, harness.sizes.backlog)) < 0.7:
+        raise Failure(f"its own pushes come at {share:.0%} of one in each {LATENCY} ms")
+
+
+@scenario("nor where many devices have a backlog")
+def many_devices(harness):
+    beside(harness, "many-devices", harness.sizes.devices, harness.sizes.each)
+
+
+@scenario("where every answer is a dead device, none is deleted without a person", background=True)
+def dead_devices(harness):
+    with busy(harness, "dead", partitions=2, dead=1) as run:
+        pushes = Pushes(harness.seed, 0)
+        targets, registered = devices(pushes, 499, "apns"), now_ms() - 3 * HOUR_MS
+        members = {"platform": "apns", "app": "com.example.courier", "registered_at": iso(registered)}
+        # Otherwise they would have registered just now.
+        run.world.cluster.configure(run.world.topics["subscriptions"], {"message.timestamp.type": "CreateTime"})
+        subscribe(
+            run.world, *((subscription("p0", each.token, environment=each.environment, **members), registered) for each in targets)
+        )
+        run.start()
+        run.produce([pushes.record(each, now_ms(), now_ms() + HOUR_MS) for each in targets])
+        run.wait_until_done()
+        expect("dead devices", run.check()["dead_device"], len(targets))
+        settings = run.world.settings("reap")
+        said = harness.command("deliver", "reap", "--yes", settings=settings, expected=EXIT_REFUSED)
+        if f"--confirm {len(targets)}" not in said:
+            raise Failure(f"it says: {said}")
+        nulls = [each for each in run.world.cluster.read(run.world.topics["subscriptions"]) if each.value is None]
+        expect("what was deleted", len(nulls), 0)
+
+
+@scenario("an outage longer than delivery.give-up costs no push where few are sent", background=True)
+def low_volume(harness):
+    with busy(harness, "low-volume", partitions=2) as run:
+        run.start(hurried=True, **{"delivery.give-up": "8s"})
+        pushes = Pushes(harness.seed, 0)
+        targets = devices(pushes, 5)
+        run.endpoint.set(faults={"unavailable": 1})
+        began = time.monotonic()
+        for number in range(12):
+            wait_for("its turn", lambda at=began + number: time.monotonic() >= at)
+            run.produce([pushes.record(targets[number % 5], now_ms(), now_ms() + HOUR_MS)])
+        run.endpoint.set(faults={})
+        run.wait_until_done()
+        run.end()
+        expect("accepted", run.check()["accepted"], 12)
+
+
+@scenario("a push that lives shorter than APNs asks to wait after a 503 is tried again within its life", background=True)
+def short_lived(harness):
+    with busy(harness, "short-lived", partitions=2, faults={"unavailable": 1}) as run:
+        run.start()
+        pushes = Pushes(harness.seed, 0)
+        records = [pushes.record(each, now_ms(), now_ms() + 20_000) for each in devices(pushes, 10, "apns")]
+        run.produce(records)
+        wait_for("each was tried", lambda: len({each.device for each in run.seen}) >= 1)
+        run.endpoint.set(faults={})
+        run.wait_until_done()
+        run.end()
+        expect("accepted", run.check()["accepted"], len(records))
+
+
+@scenario("a request that the peer's flow control holds back does not arrive after its expiry", background=True)
+def closed_window(harness):
+    with busy(harness, "closed-window", partitions=2) as run:
+        run.start()
+        pushes = Pushes(harness.seed, 0)
+        (warm, *targets) = devices(pushes, 11)
+        run.produce([pushes.record(warm, now_ms(), now_ms() + HOUR_MS)])
+        wait_for("a connection", lambda: run.seen)
+        run.endpoint.set(bodies=False)
+        records = [pushes.record(each, now_ms(), now_ms() + 3_000) for each in targets]
+        since = run.produce(records)
+        wait_for("they have expired", lambda: now_ms() > since + 5_000)
+        run.endpoint.set(bodies=True)
+        run.wait_until_done()
+        run.end()
+        counts = run.check()
+        expect("accepted", (counts["accepted"], counts["gave_up"] + counts["expired"]), (1, len(records)))
+
+
+class Faults:
+    """The run in which everything fails: what is produced, and which processes die meanwhile."""
+
+    def __init__(self, harness, run):
+        self.harness, self.run = harness, run
+        self.chance = random.Random(f"busy {harness.seed}")
+        self.twice, self.kills, self.disturbances = {}, [], []
+
+    def ask(self, daemon):
+        if (found := daemon.possibly_twice()) is not None:
+            self.twice[daemon.process.pid] = found
+
+    def kill(self):
+        victim = self.chance.choice(self.run.world.daemons)
+        self.ask(victim)
+        began = now_ms()
+        self.kills.append(began)
+        victim.kill()
+        victim.start()
+        self.disturbances.append((began - UNCOMMITTED, began + 1_000 * (SESSION_TIMEOUT + 4)))
+
+    def freeze(self):
+        victim = self.chance.choice(self.run.world.daemons)
+        began = now_ms()
+        self.kills.append(began)
+        victim.signal(signal.SIGSTOP)
+        wait_for("its session is over", lambda: now_ms() > began + 1_000 * (SESSION_TIMEOUT + 2))
+        victim.signal(signal.SIGCONT)
+        self.disturbances.append((began - UNCOMMITTED, now_ms() + 4_000))
+
+    def load(self):
+        sizes, pushes = self.harness.sizes, Pushes(self.harness.seed, 0)
+        everyone = devices(pushes, max(50, sizes.pushes // 4), "fcm")
+        # One push in ten is for one of nine.
+        targets = self.chance.choices(everyone[:9], k=sizes.pushes // 10) + self.chance.choices(everyone, k=sizes.pushes * 9 // 10)
+        self.chance.shuffle(targets)
+        actions = [self.kill] * sizes.kills + [self.freeze] * sizes.freezes
+        self.chance.shuffle(actions)
+        places = sorted(self.chance.sample(range(len(targets) // 10, len(targets) * 9 // 10), len(actions)))
+        plan = list(zip(places, actions))
+        began, made, behind = time.monotonic(), 0, 0.0
+        while made < len(targets):
+            count = min(int((time.monotonic() - began - behind) * sizes.rate) - made, len(targets) - made)
+            self.run.produce([pushes.record(each, now_ms(), now_ms() + HOUR_MS) for each in targets[made : made + count]])
+            made += max(0, count)
+            while plan and plan[0][0] <= made:
+                since = time.monotonic()
+                plan.pop(0)[1]()
+                behind += time.monotonic() - since
+            pause()
+        return len(targets)
+
+
+@scenario("one outcome each, in order and in time, over faults, kills and a freeze; and what it costs is within its bounds")
+def faults(harness):
+    with busy(harness, "faults", latency=20, faults=FAULTS) as run:
+        run.start("p1", "p2", hurried=True)
+        load = Faults(harness, run)
+        made = load.load()
+        run.say(f"{made:,} pushes produced; {len(load.kills)} kills and freezes")
+        run.wait_until_done()
+        for each in run.world.daemons:
+            load.ask(each)
+        run.end()
+        counts = run.check(load.disturbances)
+        twice, bound = sum(load.twice.values()), 10 * counts["taken again"] + in_flight(run.seen, load.kills)
+        run.say(f"{twice:,.0f} possibly twice, {bound:,} at most; {counts['retries written'] / made:.2f} retries a push")
+        expect("pushes", counts["pushes"], made)
+        problems = []
+        if counts["gave_up"] > made / 50:
+            problems.append(f"{counts['gave_up']:,} gave up (2 % at most)")
+        if not counts["taken again"] <= twice <= bound:
+            problems.append(f"{twice:,.0f} possibly twice, of {counts['taken again']:,} that were ({bound:,} at most)")
+        if counts["retries written"] > 2 * made:
+            problems.append(f"{counts['retries written']:,} retries (two a push at most)")
+        if problems:
+            raise Failure("; ".join(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main("deliver-busy", __doc__, globals(), sizes=SIZES))

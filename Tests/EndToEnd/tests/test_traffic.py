@@ -1,0 +1,89 @@
+"""What the verifier of an endpoint's log must find: each test spoils a right run in one way."""
+
+import dataclasses
+import json
+import unittest
+
+from generator.dispatch import Pushes
+from generator.inputs import BASE_MS
+from model.pushes import push_of
+from model.records import Record
+from model.report import Report
+from model.traffic import Seen, check_outcomes, check_requests, in_flight
+
+
+class VerifierOfTraffic(unittest.TestCase):
+    def setUp(self):
+        """Three pushes of one device: accepted, accepted after a 503, and dead."""
+        made = Pushes(3, 0)
+        target = made.target()
+        records = [made.record(target, BASE_MS, BASE_MS + 60_000) for _ in range(3)]
+        self.pushes = [push_of(Record("dispatch", 0, offset, BASE_MS, *each)) for offset, each in enumerate(records)]
+        self.seen = [
+            self.request(0, 0, 100, 200),
+            self.request(1, 1, 200, 503),
+            self.request(2, 1, 300, 200),
+            self.request(3, 2, 400, 410),
+        ]
+        self.outcomes = [self.outcome(0, "accepted"), self.outcome(1, "accepted"), self.outcome(2, "dead_device")]
+
+    def request(self, n, number, at, status):
+        push, at = self.pushes[number], BASE_MS + at
+        return Seen(n, push.platform, at, at + 1, at + 50, status, taken=status == 200, device=push.device, message=push.message)
+
+    def outcome(self, number, outcome):
+        value = json.dumps({"message_id": self.pushes[number].message, "outcome": outcome})
+        return Record("deliveries", 0, number, BASE_MS, b"", value, ())
+
+    def change(self, n, **members):
+        self.seen[n] = dataclasses.replace(self.seen[n], **members)
+
+    def kinds(self, disturbances=()):
+        self.report = Report()
+        check_requests(self.pushes, self.seen, self.report, disturbances)
+        check_outcomes(self.pushes, self.outcomes, self.seen, self.report, disturbances)
+        return [kind for kind, _ in self.report.differences]
+
+    def test_a_right_run_has_no_difference(self):
+        self.assertEqual(self.kinds(), [])
+        self.assertEqual(self.report.counts, {"pushes": 3, "requests": 4, "accepted": 2, "dead_device": 1, "taken again": 0})
+
+    def test_each_push_has_one_outcome(self):
+        self.outcomes.append(self.outcome(2, "dead_device"))
+        self.assertEqual(self.kinds(), ["not one outcome"])
+        self.outcomes = self.outcomes[1:3]
+        self.assertIn("not one outcome", self.kinds())
+
+    def test_what_is_accepted_was_taken_and_answered(self):
+        self.change(0, status=503, taken=False)
+        self.assertEqual(self.kinds(), ["accepted, or not, unlike at the endpoint"])
+        self.change(0, status=200, taken=True, done=None)
+        self.assertEqual(self.kinds(), ["accepted, or not, unlike at the endpoint"])
+
+    def test_what_was_taken_and_answered_is_accepted_but_where_its_process_died(self):
+        self.outcomes[0] = self.outcome(0, "gave_up")
+        self.assertEqual(self.kinds(), ["accepted, or not, unlike at the endpoint"])
+        self.assertEqual(self.kinds([(BASE_MS, BASE_MS + 150)]), [])
+
+    def test_nothing_is_whole_after_its_expiry(self):
+        self.change(3, whole=self.pushes[2].expires + 1_001)
+        self.assertEqual(self.kinds(), ["after its expiry"])
+
+    def test_a_push_begins_after_the_ones_before_it(self):
+        self.change(2, at=BASE_MS + 420, done=BASE_MS + 430)
+        self.assertEqual(self.kinds(), ["out of order"])
+        self.assertEqual(self.kinds([(BASE_MS + 410, BASE_MS + 500)]), [])
+
+    def test_nor_while_a_request_of_one_of_these_is_in_flight(self):
+        self.change(2, done=BASE_MS + 401)
+        self.assertEqual(self.kinds(), ["out of order"])
+
+    def test_an_outcome_is_a_push_s(self):
+        self.outcomes.append(Record("deliveries", 0, 3, BASE_MS, b"", '{"message_id": "other", "outcome": "accepted"}', ()))
+        self.assertEqual(self.kinds(), ["an outcome of no push"])
+
+    def test_what_was_taken_twice_and_what_was_in_flight_are_counted(self):
+        self.change(1, status=200, taken=True)
+        self.assertEqual(self.kinds(), [])
+        self.assertEqual(self.report.counts["taken again"], 1)
+        self.assertEqual(in_flight(self.seen, [BASE_MS + 120, BASE_MS + 160, BASE_MS + 220]), 2)
