@@ -5,9 +5,9 @@ import Testing
 
 @Suite("A seeded simulation of reapers: crashes, lost answers and take-overs while devices come and go")
 struct ReapSimulationTests {
-    /// 60, or as many as `CARILLON_SIMULATION_SEEDS` says.
+    /// 30, or as many as `CARILLON_SIMULATION_SEEDS` says.
     private static let seeds =
-        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 60
+        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 30
 
     /// Each argument takes every third seed, so that the cores share them.
     @Test(

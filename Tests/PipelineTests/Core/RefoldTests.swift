@@ -59,7 +59,8 @@ struct RefoldTests {
             try script.perform(step, on: &calm)
             states.append(calm.orderViews)
         }
-        for trouble in Trouble.allCases {
+        // Two kinds of trouble for each script: each kind meets two scripts of five.
+        for (kind, trouble) in Trouble.allCases.enumerated() where (Int(seed) + kind) % 5 < 2 {
             var driver = try script.makeDriver()
             for (index, step) in script.steps.enumerated() {
                 if trouble == .abort || trouble == .abortAndCrash {
