@@ -54,7 +54,7 @@ public final class BroadcastService: Role, Sendable {
 
     /// Why it does not send broadcasts to its partitions at the moment; empty if it does. Any thread.
     public var unready: [String] {
-        let reasons = host.health.reasons.map(\.description)
+        let reasons = host.reasons.map(\.description)
         guard let context = context.withLock({ $0 }) else { return reasons + ["it is not running"] }
         if host.mustEnd { return ["it commits what is open, and ends"] }
         return reasons

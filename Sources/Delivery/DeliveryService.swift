@@ -59,7 +59,7 @@ public final class DeliveryService: Role, Sendable {
     /// Whether this process sends to each of its providers, or has nothing to send, and if not, why.
     public var readiness: DeliveryReadiness {
         guard let context = context.withLock({ $0 }) else {
-            return DeliveryReadiness(reasons: host.health.reasons.map(\.description) + ["it is not running"])
+            return DeliveryReadiness(reasons: host.reasons.map(\.description) + ["it is not running"])
         }
         return DeliveryReadiness(context.board, providers, host)
     }
@@ -177,7 +177,7 @@ extension DeliveryReadiness {
             return
         }
         let states = Dictionary(board.all.map { ($0.provider, $0.lane) }) { $1 }
-        var reasons = host.health.reasons.map(\.description)
+        var reasons = host.reasons.map(\.description)
         for provider in providers {
             let name = provider.rawValue
             if let reason = board.stopped[provider] {

@@ -16,12 +16,12 @@ package struct ClockCheck {
     /// By so many seconds: `7200 s ahead of`, `7200 s behind`.
     package static func text(_ ahead: Int64) -> String { ahead < 0 ? "\(-ahead) s behind" : "\(ahead) s ahead of" }
 
-    package func isRight(_ host: RoleHost) -> Bool { host.health.clockIsOff == nil && agreed == host.clock.changes }
+    package func isRight(_ host: RoleHost) -> Bool { host.clock.isOff == nil && agreed == host.clock.changes }
 
     /// Whether the broker is to be asked for its time.
     package mutating func isLookDue(_ host: RoleHost, now: ContinuousClock.Instant = .now) -> Bool {
         let changes = host.clock.changes
-        guard host.health.clockIsOff == nil, agreed != changes, looked != changes || now >= nextLook else {
+        guard host.clock.isOff == nil, agreed != changes, looked != changes || now >= nextLook else {
             return false
         }
         looked = changes

@@ -1,13 +1,11 @@
 import Synchronization
 
-/// Whether a role's broker answers, its wall clock is right, and its consumers get what there is: its threads report, and
+/// Whether a role's broker answers and agrees with its clock, and its consumers get what there is: its threads report, and
 /// readiness and liveness follow. Any thread.
 package final class HealthBoard: Sendable {
     private struct State {
         /// Why no broker answers, by who found that.
         var away: [String: String] = [:]
-        /// By how many seconds the wall clock is off.
-        var clockIsOff: Int64?
         /// By how many seconds the clock is ahead of the broker's, by who has compared them.
         var clockIsAhead: [String: Int64] = [:]
         /// Whose consumers get nothing, and whose new ones get nothing either.
@@ -29,9 +27,6 @@ package final class HealthBoard: Sendable {
     /// A query that goes to the leaders of a whole topic was answered: every worker reaches them.
     package func topicAnswers() { state.withLock { state in state.away = state.away.filter { $0.key.isEmpty } } }
 
-    /// The wall clock has been set, by so many seconds; nil: it has not.
-    package func clockIsOff(_ seconds: Int64?) { state.withLock { $0.clockIsOff = seconds } }
-
     /// By how many seconds the clock is ahead of the broker's, as `name` has found; nil: they agree.
     func clockIsAhead(_ seconds: Int64?, of name: String) { state.withLock { $0.clockIsAhead[name] = seconds } }
 
@@ -51,8 +46,6 @@ package final class HealthBoard: Sendable {
     package var away: String? { state.withLock { $0.away.min { $0.key < $1.key }?.value } }
 
     package var status: String? { state.withLock { $0.status } }
-
-    package var clockIsOff: Int64? { state.withLock { $0.clockIsOff } }
 
     package var clockIsAhead: Int64? {
         state.withLock { $0.clockIsAhead.min { $0.key < $1.key }?.value }

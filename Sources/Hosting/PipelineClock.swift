@@ -1,14 +1,17 @@
 import Synchronization
 import Telemetry
 
-/// A role's time: the wall clock as it was at the start, or when it was followed last, plus the time that has passed since by
+/// A process's time: the wall clock as it was at the start, or when it was followed last, plus the time that has passed since by
 /// the machine's own clock (`CLOCK_BOOTTIME`, which ``ContinuousClock`` is). Setting the wall clock moves no timer before
-/// that (ADR 60). Any thread.
+/// that (ADR 60). All roles of a process share it, and each looks whether the wall clock was set; what one finds is known to
+/// all, and is told once. Any thread.
 package final class PipelineClock: Sendable {
     /// The wall clock when the other one showed `began`, in milliseconds.
     private let base: Atomic<Int64>
     private let began: ContinuousClock.Instant
     private let followed = Atomic<Int>(0)
+    private let watch = Mutex<(drift: ClockWatch, off: Int64?, told: ContinuousClock.Instant?)>(
+        (ClockWatch(), nil, nil))
 
     package init(wall: WallTime = PipelineClock.wall, began: ContinuousClock.Instant = .now) {
         base = Atomic(wall.milliseconds)
@@ -22,14 +25,33 @@ package final class PipelineClock: Sendable {
     /// How often it has followed the wall clock.
     package var changes: Int { followed.load(ordering: .acquiring) }
 
-    /// The wall clock is right. All roles of a process share this clock: the first one that says so counts.
-    func follow(_ wall: WallTime, now: ContinuousClock.Instant = .now) {
-        let before = base.load(ordering: .acquiring)
-        let after = wall.milliseconds - (now - began).wholeMilliseconds
-        guard abs(after - before) > ClockCheck.tolerance,
-            base.compareExchange(expected: before, desired: after, ordering: .acquiringAndReleasing).exchanged
-        else { return }
-        followed.add(1, ordering: .releasing)
+    /// By how many seconds the wall clock was set, until it has stayed there; nil: it was not.
+    package var isOff: Int64? { watch.withLock { $0.off } }
+
+    /// Compares this clock with the wall clock, and follows that once it has stayed where it was set.
+    package func compare(with wall: WallTime, now: ContinuousClock.Instant = .now, _ logger: Logger) {
+        // Whichever role looks first speaks for all.
+        var logger = logger
+        logger.metadata["role"] = nil
+        watch.withLock { watch in
+            switch watch.drift.look(drift: .milliseconds(wall - self.now(now)), now: now) {
+            case .good:
+                watch.off = nil
+            case .isOff(let drift):
+                watch.off = drift.components.seconds
+                if let told = watch.told, now - told < .seconds(10) { return }
+                watch.told = now
+                logger.warning(
+                    "the wall clock is off by \(drift.components.seconds) s since the start: not ready; what depends on "
+                        + "the time continues by the elapsed time")
+            case .settled(let drift):
+                base.store(wall.milliseconds - (now - began).wholeMilliseconds, ordering: .releasing)
+                followed.add(1, ordering: .releasing)
+                watch.off = nil
+                logger.notice(
+                    "the wall clock was set by \(drift.components.seconds) s and has stayed there: it is followed")
+            }
+        }
     }
 
     /// The wall clock; in a debug build, as a test has set it.

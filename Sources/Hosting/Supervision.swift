@@ -38,7 +38,6 @@ package struct Supervision {
     private let crew: Crew
     private let terms: Terms
     private let logger: Logger
-    private var clock = ClockWatch()
     private var drainEnds: ContinuousClock.Instant?
 
     package init(_ host: RoleHost, _ crew: Crew, _ terms: Terms, _ logger: Logger) {
@@ -69,11 +68,11 @@ package struct Supervision {
         if let failure = crew.failure { throw failure }
     }
 
-    /// One look at the threads, the clocks and the calls.
+    /// One look at the threads, the clock and the calls.
     ///
     /// - Parameter wall: the wall clock.
     mutating func look(now: ContinuousClock.Instant = .now, wall: WallTime = PipelineClock.wall) throws {
-        compareClocks(now, wall)
+        host.clock.compare(with: wall, now: now, logger)
         if crew.failure != nil { host.drain() }
         if host.mustEnd, drainEnds == nil {
             logger.info("\(terms.drains)")
@@ -85,25 +84,6 @@ package struct Supervision {
         }
         if let name = host.calls.hangs(longerThan: terms.longestCall, now: now) {
             throw PipelineError.defect("\(name) has hung in a transaction call for more than \(terms.longestCall)")
-        }
-    }
-
-    private mutating func compareClocks(_ now: ContinuousClock.Instant, _ wall: WallTime) {
-        switch clock.look(drift: .milliseconds(wall - host.clock.now(now)), now: now) {
-        case .good:
-            host.health.clockIsOff(nil)
-        case .isOff(let drift):
-            host.health.clockIsOff(drift.components.seconds)
-            if host.patience.isDue("clock", now: now) {
-                logger.warning(
-                    "the wall clock is off by \(drift.components.seconds) s since the start: not ready; what depends on the "
-                        + "time continues by the elapsed time")
-            }
-        case .settled(let drift):
-            host.clock.follow(wall, now: now)
-            host.health.clockIsOff(nil)
-            logger.notice(
-                "the wall clock was set by \(drift.components.seconds) s and has stayed there: it is followed")
         }
     }
 }

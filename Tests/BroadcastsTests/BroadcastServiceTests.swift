@@ -13,7 +13,9 @@ struct BroadcastServiceTests {
             kafka: ["bootstrap.servers": "127.0.0.1:1"], stateDirectory: TemporaryFolder().path, rules: try .init())
         let service = BroadcastService(configuration: configuration)
         #expect(service.unready == ["it is not running"])
-        service.host.health.clockIsOff(-61)
+        let now = ContinuousClock.now
+        let (clock, logger) = (service.host.clock, Logger(label: "test", level: .critical))
+        clock.compare(with: clock.now(now) + -61_000, now: now, logger)
         #expect(service.unready == ["the wall clock is off by -61 s", "it is not running"])
         service.host.health.consumerIsHopeless(true, of: "worker a-0")
         #expect(service.liveness.stuck == ["worker a-0"])

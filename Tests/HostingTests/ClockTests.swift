@@ -1,4 +1,5 @@
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Hosting
@@ -20,20 +21,45 @@ struct ClockTests {
         #expect(watch.look(drift: .seconds(90), now: start + .seconds(31)) == .isOff(.seconds(90)))
     }
 
-    @Test("a role's clock runs by the elapsed time, and from a moment on by the wall clock that it follows")
+    @Test("what one role finds of the wall clock is known to all roles of the process, and is told once in 10 s")
     func follows() {
         let start = ContinuousClock.now
         let clock = PipelineClock(wall: 5_000, began: start)
-        #expect(clock.now(start + .milliseconds(1_250)) == 6_250)
-        for _ in 0..<2 { clock.follow(106_000, now: start + .seconds(1)) }
-        #expect(clock.now(start + .milliseconds(1_250)) == 106_250)
+        let log = LogEntries()
+        let roles = ["pipeline", "broadcasts", "deliver"].map { role in
+            var logger = Logger(label: "test", sink: log)
+            logger.metadata["role"] = role
+            return logger
+        }
+        for second in 0...20 {
+            let now = start + .seconds(second)
+            #expect(
+                clock.now(now) == WallTime(milliseconds: 5_000 + Int64(second) * 1_000 + (second > 10 ? 100_000 : 0)))
+            for role in roles {
+                clock.compare(with: WallTime(milliseconds: 105_000 + Int64(second) * 1_000), now: now, role)
+            }
+            #expect(clock.isOff == (second < 10 ? 100 : nil))
+        }
         #expect(clock.changes == 1)
+        #expect(log.all.allSatisfy { $0.metadata.isEmpty })
+        #expect(
+            log.messages == [
+                "the wall clock is off by 100 s since the start: not ready; what depends on the time continues by the "
+                    + "elapsed time", "the wall clock was set by 100 s and has stayed there: it is followed",
+            ])
     }
 
     // MARK: The broker's clock
 
+    private let start = ContinuousClock.now
     private let host = RoleHost(clock: PipelineClock(wall: 1_000_000_000))
     private let logger = Logger(label: "test", level: .critical)
+
+    /// For the role, so many seconds later.
+    private func setWallClock(by seconds: Int64, after time: Int = 0) {
+        let now = start + .seconds(time)
+        host.clock.compare(with: host.clock.now(now) + seconds * 1_000, now: now, logger)
+    }
 
     private func look(_ check: inout ClockCheck, after seconds: Int = 10, broker difference: Int64?) {
         guard check.isLookDue(host, now: .now + .seconds(seconds)) else { return }
@@ -67,10 +93,10 @@ struct ClockTests {
         look(&check, after: 10, broker: -7_200)
         look(&check, after: 11, broker: 0)
         #expect(!check.isRight(host))
-        host.health.clockIsOff(-7_200)
+        setWallClock(by: -7_200)
         look(&check, after: 20, broker: 0)
         #expect(!check.isRight(host))
-        host.health.clockIsOff(nil)
+        setWallClock(by: 0)
         look(&check, after: 20, broker: 0)
         #expect(check.isRight(host))
     }
@@ -81,10 +107,10 @@ struct ClockTests {
     func again() {
         var check = ClockCheck()
         look(&check, broker: 0)
-        host.health.clockIsOff(90)
+        setWallClock(by: 90)
         #expect(!check.isRight(host))
-        host.clock.follow(host.clock.now() + 90_000)
-        host.health.clockIsOff(nil)
+        setWallClock(by: 90, after: 10)
+        #expect(host.clock.isOff == nil)
         #expect(!check.isRight(host))
         look(&check, after: 20, broker: 0)
         #expect(check.isRight(host))

@@ -3,11 +3,13 @@ import Telemetry
 
 /// Keeps the log lines of one test.
 package final class LogEntries: LogSink {
-    private let kept = Mutex<[String]>([])
+    private let kept = Mutex<[LogEntry]>([])
 
     package init() {}
 
-    package func write(_ entry: LogEntry) { kept.withLock { $0.append(entry.message) } }
+    package func write(_ entry: LogEntry) { kept.withLock { $0.append(entry) } }
 
-    package var messages: [String] { kept.withLock { $0 } }
+    package var all: [LogEntry] { kept.withLock { $0 } }
+
+    package var messages: [String] { all.map(\.message) }
 }

@@ -56,7 +56,7 @@ final class ReadinessBoard: Sendable {
         let state = state.withLock { $0 }
         if state.isEnded { return Readiness(reasons: [.notRunning]) }
         if host.mustEnd { return Readiness(reasons: [.draining]) }
-        var reasons = host.health.reasons
+        var reasons = host.reasons
         guard state.isStarted else { return Readiness(reasons: reasons + [.starting]) }
         if let tableBehind { reasons.append(tableBehind) }
         reasons += holds + state.unreadable.values.sorted().map { .unreadable($0) }
@@ -68,12 +68,12 @@ final class ReadinessBoard: Sendable {
     }
 }
 
-extension HealthBoard {
-    /// Why no role of this host is ready.
+extension RoleHost {
+    /// Why nothing of the role is ready.
     package var reasons: [Readiness.Reason] {
         let reasons: [Readiness.Reason?] = [
-            away.map { .brokerAway($0) }, clockIsOff.map { .clockOff(seconds: $0) },
-            clockIsAhead.map { .clockAhead(seconds: $0) },
+            health.away.map { .brokerAway($0) }, clock.isOff.map { .clockOff(seconds: $0) },
+            health.clockIsAhead.map { .clockAhead(seconds: $0) },
         ]
         return reasons.compactMap(\.self)
     }

@@ -49,7 +49,9 @@ struct DeliveryReadinessTests {
         let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
         let service = DeliveryService(configuration: configuration)
         service.host.health.brokersAreDown("no route", of: "fcm")
-        service.host.health.clockIsOff(90)
+        let now = ContinuousClock.now
+        let (clock, logger) = (service.host.clock, Logger(label: "test", level: .critical))
+        clock.compare(with: clock.now(now) + 90_000, now: now, logger)
         let expected = ["the broker is unreachable: no route", "the wall clock is off by 90 s"]
         #expect(service.readiness.reasons == expected + ["it is not running"])
         let board = DeliveryBoard()

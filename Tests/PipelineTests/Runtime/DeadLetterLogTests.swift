@@ -1,20 +1,14 @@
 import CarillonTesting
 import Events
-import Synchronization
 import Telemetry
+import TestSupport
 import Testing
 
 @testable import Pipeline
 
 @Suite("The log's lines about dead letters")
 struct DeadLetterLogTests {
-    private final class Entries: LogSink {
-        private let entries = Mutex<[LogEntry]>([])
-        var all: [LogEntry] { entries.withLock { $0 } }
-        func write(_ entry: LogEntry) { entries.withLock { $0.append(entry) } }
-    }
-
-    private let entries = Entries()
+    private let entries = LogEntries()
     private let place = DeadLetterPlace(.noPlace, topic: "orders.events", partition: 2, offset: 7)
 
     @Test("the first has a line at once, later ones at most once in 10 s, with how many there were since")
