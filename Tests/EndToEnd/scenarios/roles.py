@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import threading
+import time
 
 from harness.broadcasting import GENERAL
 from harness.brokers import free_port
@@ -18,7 +19,7 @@ from harness.waiting import Failure, now_ms
 from model.pushes import read_requests
 from scenarios.together import SHARED, Together
 
-SIZES = {"seconds": 10, "rate": 60, "devices": 600, "kills": 8, "brokers": 0, "partitions": 4}
+SIZES = {"seconds": 10, "rate": 60, "devices": 600, "kills": 8, "brokers": 0, "partitions": 4, "away": 15}
 ALERTS = ROOT / "docs/operations/alerts.yml"
 # What alerts ask for and is there only once something has gone wrong, or with timers.
 LATER = {
@@ -31,6 +32,8 @@ LATER = {
     "carillon_unreadable_batches_total",
     "carillon_watermark_ahead_seconds",
 }
+# What a role says of a broker that is away.
+AWAY = re.compile(r"^\S+ warning .*(?:broker|connection).*; waiting\b", re.IGNORECASE | re.MULTILINE)
 # How long a role that has never worked waits for what only a person can mend.
 GRACE = 30
 
@@ -80,6 +83,25 @@ class Roles(Together):
     def until_ready(self, *processes):
         for each in processes:
             wait_for_daemons(f"{each.roles} is ready", lambda each=each: each.page("/ready") == "ready\n", processes, 60)
+
+    def publish(self):
+        self.channels.publish(self.channels.broadcasts.to_channel(GENERAL, now_ms())[1])
+
+    def without_broker(self, *processes):
+        """The broker is gone for `--away` seconds. Each process says so and is not ready, and is ready when it is back."""
+        began, said = time.monotonic(), {each: len(each.log()) for each in processes}
+        for each in processes:
+            wait_for_daemons(
+                f"{each.roles} says that its broker is away, and is not ready",
+                lambda each=each: AWAY.search(each.log()[said[each] :]) and "the broker is unreachable" in each.page("/ready"),
+                processes,
+            )
+        wait_for_daemons("the time is over", lambda: time.monotonic() - began >= self.sizes.away, processes, self.sizes.away)
+        if ready := [each.roles for each in processes if each.page("/ready") == "ready\n"]:
+            raise Failure(f"{ready} is ready without a broker")
+        self.brokers.start()
+        self.until_ready(*processes)
+        self.say(f"the broker was away, and {len(processes)} processes are ready again")
 
     def start(self):
         self.until_ready(self.process("all-1"), self.process("all-2"))
@@ -143,7 +165,7 @@ class Load(threading.Thread):
         for number in itertools.count():
             self.roles.orders.produce(20)
             if number % 8 == 0:
-                self.roles.channels.publish(self.roles.channels.broadcasts.to_channel(GENERAL, now_ms())[1])
+                self.roles.publish()
             if self._halted.wait(0.5):
                 return
 
@@ -194,6 +216,28 @@ def faults(harness):
         finally:
             roles.stand_in.end()
             for each in [*roles.daemons, lame.process]:
+                each.kill_if_running()
+
+
+@scenario("a broker that is away, at the start and in the middle, is waited for by each role; one outcome each", background=True)
+def broker_away(harness):
+    with harness.brokers() as brokers:
+        roles = Roles(harness, brokers)
+        try:
+            roles.publish()
+            brokers.kill()
+            processes = [roles.process(each, each) for each in ("pipeline", "broadcasts", "deliver")]
+            roles.without_broker(*processes)
+            wait_for_daemons("pushes have outcomes", roles.outcomes, processes)
+            roles.orders.produce(400)
+            roles.publish()
+            brokers.kill()
+            roles.without_broker(*processes)
+            roles.finish()
+            roles.verify()
+        finally:
+            roles.stand_in.end()
+            for each in roles.daemons:
                 each.kill_if_running()
 
 

@@ -44,8 +44,7 @@ class Together:
         self.sending = self.stand_in.settings() | {"delivery.give-up": f"{GIVE_UP}s"}
         # Dead letters are the other scenarios' business: they would be in one topic.
         self.orders = World(harness, "orders", cluster, Size(sizes.partitions, 200, 20, poison_rate=0), schedule=False)
-        # They happen now, about as fast as they are produced, so that their pushes can be sent.
-        self.orders.events.now, self.orders.events.mix.longest_step = now_ms(), 40
+        self.orders.happen_now()
         harness.worlds.append(self.orders)
         topics = self.channels.topics
         harness.command(
