@@ -15,8 +15,10 @@ from harness.daemon import EXIT_CONFIGURATION, EXIT_LOGIN, EXIT_NOT_IN_TIME, fla
 from harness.guarded import Guarded, TLSListener, certificate, grants_in, openssl
 from harness.project import ROOT
 from harness.scenario import main, scenario
-from harness.waiting import Failure, now_ms, wait_for
+from harness.stand_in import StandIn
+from harness.waiting import Failure, expect, now_ms, wait_for
 from harness.world import check
+from scenarios.roles import Process
 
 VERIFY = "certificate verify failed"
 KEY_PASSWORD = "key-password-0815"
@@ -38,7 +40,9 @@ def documented(purpose, world, group=None):
     def rename(resource, name):
         if resource == "topic":
             own = {"requests": requests_of(world)}
-            own["dispatch.retry."] = f"{world.topics['dispatch']}.retry."
+            own |= {
+                f"{name}.retry.": f"{world.topics['dispatch']}{name[8:]}.retry." for name in ("dispatch", "dispatch.broadcasts")
+            }
             return (world.topics | own)[name.removeprefix("orders.").removeprefix("notifications.")]
         if name.startswith("carillon-replay-"):
             return name
@@ -59,6 +63,7 @@ USERS = [
     "sender",
     "carillon-run",
     "stranger",
+    "shop",
     *[f"user-{number}" for number in range(16)],
     *[f"other-{number}" for number in range(12)],
 ]
@@ -225,6 +230,50 @@ def one_is_missing_elsewhere(guarded):
             problems.append(f"without {missing}: {failure}")
     if problems:
         raise Failure("\n".join(problems))
+
+
+@scenario(
+    "a role that lacks a permission says so, and stops alone after 30 s: the others send on; its process ends with 77",
+    background=True,
+)
+def one_role_stops(guarded):
+    user, cluster = "shop", guarded.cluster
+    world = Others(guarded, user).world
+    broadcasts = world.topics["dispatch.broadcasts"]
+    cluster.create_topics(
+        {f"{broadcasts}.retry.{delay}": (2, {"message.timestamp.type": "LogAppendTime"}) for delay in ("10s", "1m", "15m")}
+    )
+    cluster.produce(world.topics["subscriptions"], world.subscriptions)
+    world.happen_now()
+    world.produce(50)
+    missing = f"User:{user} needs Read on group {user}-broadcasts"
+    purposes = ("carillon run, offsets", *PURPOSES.values(), "carillon deliver, deliver lanes with topic.broadcasts, in addition")
+    grants = {grant for purpose in purposes for grant in documented(purpose, world, group=user)}
+    guarded.grant(user, [each for each in grants if each.name != f"{user}-broadcasts"])
+    stand_in = StandIn(guarded.harness.stand_in, world.folder / "providers", guarded.harness.seed)
+    settings = world.settings(user) | guarded.login(user) | stand_in.settings()
+    settings |= {"group.id": user, "from": "earliest", "schedule": "off", "http": f"127.0.0.1:{free_port()}"}
+    del settings["topic.broadcasts.journal"], settings["topic.dispatch.broadcasts"]
+    process = Process(user, world.folder, settings, "all", guarded.harness.carillon)
+    world.daemons.append(process.start())
+
+    def accepted():
+        return sum(json.loads(each.value)["outcome"] == "accepted" for each in cluster.stream(world.topics["deliveries"]))
+
+    wait_for_daemons("a line names the permission", lambda: process.has_line(missing, "waiting"), [process], 3)
+    wait_for_daemons("the role has stopped", lambda: f"broadcasts: it has stopped: {missing}" in process.page("/ready"), [process])
+    process.expect_line(f"broadcasts has stopped, and the other roles go on; restart the process once it is mended: {missing}")
+    for line in ("role_stopped", "ready"):
+        states = [
+            int(f'carillon_{line}{{role="{role}"}} 1' in process.page("/metrics")) for role in ("pipeline", "broadcasts", "deliver")
+        ]
+        expect(line, states, [0, 1, 0] if line == "role_stopped" else [1, 0, 1])
+    before = accepted()
+    world.produce(100)
+    wait_for_daemons("the others send on", lambda: accepted() > before + 50, [process])
+    process.signal(signal.SIGTERM)
+    process.expect_exit(EXIT_LOGIN, missing)
+    stand_in.end()
 
 
 # What a person asks for, beside the daemons.
