@@ -7,7 +7,7 @@ package struct CredentialMap: Equatable, Sendable {
         package var platform: Platform
         /// Empty is every app that no other credential names, and records without one.
         package var apps: [String]
-        /// Of APNs.
+        /// All, where the provider has only one.
         package var environments: [PushEnvironment]
 
         package init(
@@ -32,7 +32,9 @@ package struct CredentialMap: Equatable, Sendable {
         for (index, entry) in entries.enumerated() {
             for other in entries[..<index] {
                 if other.name == entry.name { throw Problem(description: "two credentials are named '\(entry.name)'") }
-                guard other.platform == entry.platform, Self.shareEnvironment(entry, other) else { continue }
+                guard other.platform == entry.platform,
+                    entry.environments.contains(where: other.environments.contains)
+                else { continue }
                 if let app = entry.apps.first(where: other.apps.contains) {
                     throw Problem(
                         description: "the credentials '\(other.name)' and '\(entry.name)' both have the app '\(app)'")
@@ -47,23 +49,13 @@ package struct CredentialMap: Equatable, Sendable {
         }
     }
 
-    private static func shareEnvironment(_ entry: Entry, _ other: Entry) -> Bool {
-        switch entry.platform {
-        case .fcm: true
-        case .apns: entry.environments.contains(where: other.environments.contains)
-        }
-    }
-
     /// The index of the credential; nil if there is none, which refuses a record: `no_credential`.
     ///
     /// - Parameter app: nil if the record does not say. Then it is the only credential of its platform.
     package func credential(_ platform: Platform, app: String?, _ environment: PushEnvironment?) -> Int? {
         let candidates = entries.indices.filter { index in
-            guard entries[index].platform == platform else { return false }
-            switch platform {
-            case .fcm: return true
-            case .apns: return environment.map(entries[index].environments.contains) ?? true
-            }
+            entries[index].platform == platform
+                && environment.map(entries[index].environments.contains) ?? true
         }
         guard let app, !app.isEmpty else { return candidates.count == 1 ? candidates[0] : nil }
         return candidates.first { entries[$0].apps.contains(app) } ?? candidates.first { entries[$0].apps.isEmpty }

@@ -141,6 +141,19 @@ class Links(unittest.TestCase):
         self.assertEqual(missing, [])
         self.assertGreater(len(names), 60)
 
+    def test_a_new_provider_takes_ten_files_of_the_code_at_most(self):
+        recipe = (ROOT / "docs/code.md").read_text().partition("**A new provider**")[2].partition("\n**")[0]
+        named = re.findall(r"`(Sources/[^`]+\.swift)`", recipe)
+        self.assertLessEqual(len(named), 10)
+        self.assertEqual([each for each in named if not (ROOT / each).is_file()], [])
+        switches = re.compile(r"^ *case \.fcm\b", re.MULTILINE)
+        elsewhere = [
+            str(path.relative_to(ROOT))
+            for path in sorted((ROOT / "Sources").rglob("*.swift"))
+            if switches.search(path.read_text()) and str(path.relative_to(ROOT)) not in named
+        ]
+        self.assertEqual(elsewhere, [])
+
     def test_no_merge_is_unfinished(self):
         for page in self.PAGES:
             self.assertIsNone(re.search(r"^(<{7}|>{7}) ", page.read_text(), re.M), page)

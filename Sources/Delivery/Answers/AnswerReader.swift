@@ -17,10 +17,7 @@ package struct AnswerReader: ~Copyable {
         let after = answer.header("retry-after").flatMap { RetryAfter($0) }.map { after in
             after.wait(now: answer.header("date").flatMap { HTTPDate.time($0) } ?? now)
         }
-        switch platform {
-        case .fcm: return FCMAnswer(body).verdict(status: answer.status, after: after)
-        case .apns: return APNsAnswer(body).verdict(answer, after: after)
-        }
+        return platform.provider.verdict(of: answer, body, after: after)
     }
 }
 

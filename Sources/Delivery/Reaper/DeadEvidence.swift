@@ -185,10 +185,7 @@ extension DeadEvidence.Target {
     /// for a token alone.
     func fits(_ version: LiveVersions.Version) -> Bool {
         guard platform == version.platform else { return false }
-        return switch platform {
-        case .fcm: true
-        case .apns:
-            (app ?? version.app) == version.app && (environment ?? version.environment) == version.environment
-        }
+        guard platform.provider.answersForApp else { return true }
+        return (app ?? version.app) == version.app && (environment ?? version.environment) == version.environment
     }
 }

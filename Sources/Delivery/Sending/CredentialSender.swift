@@ -26,9 +26,10 @@ final class CredentialSender {
     private let patience: Duration
     private var token: ProviderToken
     private var version: FileVersion
-    private var fcm: FCMRequest?
-    /// FCM has one; APNs one for each environment, since a connection has one kind of token.
+    /// One for each environment, since a connection has one kind of token.
     private var clients: [(environment: PushEnvironment?, client: HTTPClient)] = []
+    /// Of each client.
+    private var endpoints: [String] = []
     private var results: [HTTPResult] = []
     private var nextRead = WallTime.epoch
     /// The last failure, for a person: of the connection, or the provider's code.
@@ -52,20 +53,20 @@ final class CredentialSender {
         self.settings = settings
         self.patience = patience
         token = ProviderToken(loaded)
-        fcm = loaded.projectID.map { FCMRequest(projectID: $0, host: settings.fcmURL) }
         var configuration = HTTPClientConfiguration()
         configuration.connections = max(1, (settings.inFlight + configuration.streams - 1) / configuration.streams)
         configuration.caFile = settings.caFile
         configuration.keptHeaders = ["retry-after", "date", "apns-id"]
-        switch credential.platform {
-        case .fcm:
-            clients.append((nil, try HTTPClient(configuration) { signal.raise() }))
-        case .apns:
-            configuration.firstAnswerOpens = true
-            for environment in credential.entry.environments {
-                clients.append((environment, try HTTPClient(configuration) { signal.raise() }))
-            }
+        let provider = credential.platform.provider
+        configuration.firstAnswerOpens = provider.firstAnswerOpens
+        for environment in provider.environments(of: credential) {
+            clients.append((environment, try HTTPClient(configuration) { signal.raise() }))
         }
+        setEndpoints(of: loaded)
+    }
+
+    private func setEndpoints(of loaded: LoadedCredential) {
+        endpoints = clients.map { credential.platform.provider.endpoint(of: loaded, $0.environment, settings) }
     }
 
     func isReady(now: WallTime) -> Bool { token.isReady(now: now) }
@@ -95,7 +96,7 @@ final class CredentialSender {
         do throws(CredentialError) {
             let loaded = try LoadedCredential.read(credential)
             token = ProviderToken(loaded)
-            fcm = loaded.projectID.map { FCMRequest(projectID: $0, host: settings.fcmURL) }
+            setEndpoints(of: loaded)
             problem = nil
             logger.notice("credential '\(credential.name)' was read again")
             return true
@@ -121,11 +122,10 @@ final class CredentialSender {
                     failed.append((request.tag, nil))
                     continue
                 }
-                let message = try reader.request(
-                    request.record, fcm, apnsURL: settings.apnsHost(of: request.record.environment), token, now: now)
                 guard let index = clients.firstIndex(where: { $0.environment == request.record.environment }) else {
-                    throw .noCredential
+                    throw .unreadableRecord
                 }
+                let message = try reader.request(request.record, to: endpoints[index], token, now: now)
                 made[index].append(
                     HTTPRequest(
                         tag: request.tag, url: message.url,
@@ -212,25 +212,5 @@ final class CredentialSender {
 
     func close() {
         for (_, client) in clients { client.close() }
-    }
-}
-
-extension DeliveryConfiguration {
-    /// Nil: Apple's host of the environment, on port 443.
-    fileprivate func apnsHost(of environment: PushEnvironment?) -> String? {
-        if let apnsURL { return apnsURL }
-        guard apnsPort != 443, let environment else { return nil }
-        return "\(APNsRequest.host(environment)):\(apnsPort)"
-    }
-}
-
-extension LoadedCredential {
-    /// Of FCM.
-    fileprivate var projectID: String? {
-        switch self {
-        case .serviceAccount(let account): account.projectID
-        case .token(_, let projectID): projectID
-        case .providerKey: nil
-        }
     }
 }

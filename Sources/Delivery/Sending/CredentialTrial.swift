@@ -31,7 +31,7 @@ package struct CredentialTrial: Equatable, Sendable {
                 let sender = try CredentialSender(
                     credential, configuration.delivery, patience: longest, signal: signal, logger: logger)
                 defer { sender.close() }
-                for environment in environments(of: credential) {
+                for environment in credential.platform.provider.environments(of: credential) {
                     trials.append(try run(sender, environment))
                 }
             } catch {
@@ -39,13 +39,6 @@ package struct CredentialTrial: Equatable, Sendable {
             }
         }
         return trials
-    }
-
-    private static func environments(of credential: DeliveryCredential) -> [PushEnvironment?] {
-        switch credential.platform {
-        case .fcm: [nil]
-        case .apns: credential.entry.environments
-        }
     }
 
     private static func run(_ sender: CredentialSender, _ environment: PushEnvironment?) throws -> CredentialTrial {
@@ -76,14 +69,7 @@ package struct CredentialTrial: Equatable, Sendable {
         _ credential: DeliveryCredential, _ environment: PushEnvironment?, now: WallTime
     ) -> LaneRequest {
         let hash = String(repeating: "0", count: 64)
-        let value =
-            switch credential.platform {
-            case .fcm: #"{"validate_only":true,"message":{"token":"carillon-check","data":{"check":"1"}}}"#
-            case .apns:
-                #"{"device_token":"\#(hash)","environment":"\#(environment?.rawValue ?? "")","headers":{"apns-topic":"#
-                    + #""\#(credential.apps.first ?? "carillon.check")","apns-push-type":"background","apns-priority":"5"},"#
-                    + #""payload":{"aps":{"content-available":1}}}"#
-            }
+        let value = credential.platform.provider.trial(of: credential, environment, device: hash)
         return LaneRequest(
             tag: 1,
             record: LaneRecord(

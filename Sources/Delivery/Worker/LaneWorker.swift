@@ -90,7 +90,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         settings.tiers = delivery.retryDelays
         settings.longestTry = delivery.longestTry.wholeMilliseconds
         settings.frozenAfter = context.configuration.sessionTimeout.wholeMilliseconds / 2
-        settings.perMinute = delivery.credentials.map { $0.platform.perMinute(delivery) }
+        settings.perMinute = delivery.credentials.map { $0.platform.provider.perMinute(delivery) }
         return settings
     }
 

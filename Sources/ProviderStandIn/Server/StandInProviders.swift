@@ -2,7 +2,25 @@ import Glibc
 
 /// FCM with its token endpoint, and APNs, each on a free port of loopback, with the files of a sender for both.
 package final class StandInProviders: Sendable {
-    package enum Provider: String, Sendable { case fcm, apns }
+    package enum Provider: String, Sendable {
+        case fcm, apns
+
+        /// As a person writes it.
+        package var name: String {
+            switch self {
+            case .fcm: "FCM"
+            case .apns: "APNs"
+            }
+        }
+
+        /// The member of a request's body that has the push; nil where the body is the push.
+        package var pushMember: String? {
+            switch self {
+            case .fcm: "message"
+            case .apns: nil
+            }
+        }
+    }
 
     package let fcm: FCMStandIn
     package let apns: APNSStandIn

@@ -14,6 +14,36 @@ public enum Platform: String, CaseIterable, Sendable, Encodable {
         }
     }
 
+    /// As a person writes it.
+    package var name: String {
+        switch self {
+        case .fcm: "FCM"
+        case .apns: "APNs"
+        }
+    }
+
+    /// A token that nobody has.
+    package var madeUpToken: String {
+        switch self {
+        case .fcm: "made-up-token"
+        case .apns: "0a1b2c3d"
+        }
+    }
+
+    /// Why no device of the provider can have such a subscription, one sentence each.
+    func problems(token: UnsafeRawBufferPointer, app: UnsafeRawBufferPointer) -> [String] {
+        switch self {
+        case .fcm: return []
+        case .apns:
+            var problems: [String] = []
+            if !token.isEmpty, !SubscriptionFields.isHex(token) {
+                problems.append("an APNs token is an even number of hex digits")
+            }
+            if app.isEmpty { problems.append("an APNs subscription needs its app: the bundle id is the topic") }
+            return problems
+        }
+    }
+
     /// Nil for a code that this version does not write.
     init?(code: UInt8) {
         guard let platform = Self.allCases.first(where: { $0.code == code }) else { return nil }

@@ -74,16 +74,7 @@ struct SubscriptionFields {
             add("platform is neither \(Self.list(Platform.allCases))")
             return
         }
-        switch platform {
-        case .fcm: break
-        case .apns:
-            if !token.isEmpty, !Self.isHex(token) {
-                add("an APNs token is an even number of hex digits")
-            }
-            if app.isEmpty {
-                add("an APNs subscription needs its app: the bundle id is the topic")
-            }
-        }
+        for problem in platform.problems(token: token, app: app) { add(problem) }
     }
 
     /// The locale as the table stores it. A text that cannot be a language tag, by its length or its characters, is

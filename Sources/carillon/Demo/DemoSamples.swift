@@ -9,10 +9,15 @@ enum DemoSamples {
     /// A person and a phone. The tokens are made up.
     struct Phone {
         let owner: String
+        let kind: String
         let subscription: Subscription
 
-        init(_ owner: String, _ platform: Platform, _ audiences: String, token: String, locale: String = "en-GB") {
+        init(
+            _ owner: String, _ kind: String, _ platform: Platform, _ audiences: String, token: String,
+            locale: String = "en-GB"
+        ) {
             self.owner = owner
+            self.kind = kind
             subscription = Subscription(
                 audience: audiences, token: token, platform: platform, app: "com.example.shop", locale: locale)
         }
@@ -20,7 +25,7 @@ enum DemoSamples {
         /// What has it in a topic, and in a request's record.
         var hash: String { SubscriptionKey.tokenHash(of: subscription.token) }
         /// `Anna (Android)`
-        var name: String { "\(owner) (\(subscription.platform.phone))" }
+        var name: String { "\(owner) (\(kind))" }
 
         /// A record of `topic.subscriptions`.
         func record(of audience: String? = nil) -> ProducerRecord {
@@ -30,11 +35,12 @@ enum DemoSamples {
         }
     }
 
-    static let anna = Phone("Anna", .fcm, "place/42", token: "made-up-token-of-anna")
-    static let ben = Phone("Ben", .apns, "place/42", token: String(repeating: "0b", count: 32))
-    static let lost = Phone("A lost phone", .apns, "place/7", token: String(repeating: "1d", count: 32))
-    static let carla = Phone("Carla", .fcm, "user/carla", token: "made-up-token-of-carla")
-    static let dora = Phone("Dora", .apns, "channel/news", token: String(repeating: "4e", count: 32), locale: "de-AT")
+    static let anna = Phone("Anna", "Android", .fcm, "place/42", token: "made-up-token-of-anna")
+    static let ben = Phone("Ben", "iPhone", .apns, "place/42", token: String(repeating: "0b", count: 32))
+    static let lost = Phone("A lost phone", "iPhone", .apns, "place/7", token: String(repeating: "1d", count: 32))
+    static let carla = Phone("Carla", "Android", .fcm, "user/carla", token: "made-up-token-of-carla")
+    static let dora = Phone(
+        "Dora", "iPhone", .apns, "channel/news", token: String(repeating: "4e", count: 32), locale: "de-AT")
     static let phones = [anna, ben, lost, carla, dora]
 
     /// All but Dora's, who comes later.
@@ -84,14 +90,4 @@ enum DemoSamples {
         value: Array(
             #"{"actiontype":"display","notificationtype":"news","notificationid":"news-7","channel":"news","expiry":"3600000millis","fields":[{"language":"en","title":"Back at noon","msg":"Orders are taken again at noon."},{"language":"de","title":"Zurück um zwölf","msg":"Ab zwölf Uhr nehmen wir wieder Bestellungen an."}]}"#
                 .utf8))
-}
-
-extension Platform {
-    /// As a person calls it.
-    fileprivate var phone: String {
-        switch self {
-        case .fcm: "Android"
-        case .apns: "iPhone"
-        }
-    }
 }

@@ -70,14 +70,7 @@ struct SampleDevice: TokenResolver {
     var platform: Platform
 
     func resolve(_ audiences: borrowing AudienceList, into devices: inout DeviceList) {
-        devices.append(token: token, platform: platform, app: "com.example.app", to: 0)
-    }
-
-    private var token: String {
-        switch platform {
-        case .fcm: "made-up-token"
-        case .apns: "0a1b2c3d"
-        }
+        devices.append(token: platform.madeUpToken, platform: platform, app: "com.example.app", to: 0)
     }
 }
 

@@ -14,22 +14,10 @@ enum PhoneLine {
         return parts.compactMap { $0 }.joined(separator: "  ").inOneLine
     }
 
-    /// The push in a request's body: FCM has it in `message`, for APNs it is the body.
+    /// The push in a request's body.
     static func received(_ provider: StandInProviders.Provider, _ body: [UInt8]) -> ReceivedNotification {
-        switch provider {
-        case .fcm: ReceivedNotification(json: PushValue(json: body)?["message"]?.json ?? "")
-        case .apns: ReceivedNotification(json: body)
-        }
-    }
-}
-
-extension StandInProviders.Provider {
-    /// As a person writes it.
-    var name: String {
-        switch self {
-        case .fcm: "FCM"
-        case .apns: "APNs"
-        }
+        guard let member = provider.pushMember else { return ReceivedNotification(json: body) }
+        return ReceivedNotification(json: PushValue(json: body)?[member]?.json ?? "")
     }
 }
 

@@ -32,7 +32,7 @@ struct RateShareTests {
     func providers() {
         var delivery = DeliveryConfiguration()
         delivery.fcmPerMinute = 300_000
-        #expect(Platform.allCases.map { $0.perMinute(delivery) } == [300_000, nil])
+        #expect(Platform.allCases.map { $0.provider.perMinute(delivery) } == [300_000, nil])
     }
 
     @Test("no limit unless one is set; each credential has its own, of which a process has its partitions' share")

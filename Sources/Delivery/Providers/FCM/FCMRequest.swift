@@ -6,7 +6,11 @@ package struct FCMRequest: Sendable {
     /// FCM's longest life of a message, in seconds (docs/rules.md §1.2).
     static let longestLife: Int64 = 2_419_200
 
-    private let url: String
+    let url: String
+
+    init(url: String) {
+        self.url = url
+    }
 
     /// - Parameter host: with the scheme, without a slash at the end; another one for tests.
     package init(projectID: String, host: String = host) {

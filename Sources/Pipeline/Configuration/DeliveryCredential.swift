@@ -1,4 +1,51 @@
+import Deliveries
 import JSONReader
+
+/// One credential: for which apps it is, and the files that hold its secret.
+public struct DeliveryCredential: Sendable, Equatable {
+    public enum Source: Sendable, Equatable {
+        /// FCM: the JSON file of a Google service account.
+        case serviceAccount(file: String)
+        /// FCM: a file with an access token that somebody else refreshes.
+        case tokenFile(String, projectID: String)
+        /// APNs: the `.p8` file of a team's key.
+        case providerKey(file: String, keyID: String, teamID: String)
+
+        /// The file with the secret.
+        package var file: String {
+            switch self {
+            case .serviceAccount(let file), .tokenFile(let file, _), .providerKey(let file, _, _): file
+            }
+        }
+    }
+
+    /// As records of `notifications.deliveries`, metrics and log lines call it.
+    public var name: String
+    public var source: Source
+    /// Empty: every app that no other credential names, and records without one.
+    public var apps: [String]
+    /// Of APNs; empty: all.
+    public var environments: [PushEnvironment]
+
+    public init(name: String, source: Source, apps: [String] = [], environments: [PushEnvironment] = []) {
+        self.name = name
+        self.source = source
+        self.apps = apps
+        self.environments = environments
+    }
+
+    package var platform: Platform {
+        switch source {
+        case .serviceAccount, .tokenFile: .fcm
+        case .providerKey: .apns
+        }
+    }
+
+    package var entry: CredentialMap.Entry {
+        CredentialMap.Entry(
+            name, platform, apps: apps, environments: environments.isEmpty ? PushEnvironment.allCases : environments)
+    }
+}
 
 extension DeliveryCredential {
     /// Reads the list of credentials: a JSON list of objects. Paths are relative to the folder of the list.

@@ -1,0 +1,41 @@
+import Digests
+
+extension ProviderRequest {
+    /// The same UUID for every request of a push to a device, so that a repeat can be recognised: the first 16 bytes of
+    /// the SHA-256 of message id, 0x1F and the hash of the token, with the bits of version 8 (RFC 9562).
+    ///
+    /// - Parameter device: 64 hex digits.
+    static func apnsID(messageID: UnsafeRawBufferPointer, device: UnsafeRawBufferPointer) -> String {
+        var input = Array(messageID)
+        input.append(0x1F)
+        input += device
+        var hash = [UInt8](repeating: 0, count: 32)
+        input.withUnsafeBytes { bytes in
+            hash.withUnsafeMutableBytes { target in
+                guard let base = target.baseAddress else { return }
+                SHA256.hash(bytes, into: base)
+            }
+        }
+        hash[6] = hash[6] & 0x0F | 0x80
+        hash[8] = hash[8] & 0x3F | 0x80
+        var digits = [UInt8](repeating: 0, count: 64)
+        hash.withUnsafeBytes { hash in
+            digits.withUnsafeMutableBytes { target in
+                guard let hash = hash.baseAddress, let target = target.baseAddress else { return }
+                Hex.write(hash, to: target)
+            }
+        }
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var end = 0
+            for place in 0..<32 {
+                if place == 8 || place == 12 || place == 16 || place == 20 {
+                    text[end] = UInt8(ascii: "-")
+                    end += 1
+                }
+                text[end] = digits[place]
+                end += 1
+            }
+            return end
+        }
+    }
+}
