@@ -31,7 +31,7 @@ const FAULTS = {
     quota: { status: 429 },
     goaway: { goesAway: true },
     reset: { loses: (stream) => stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR) },
-    cut: { loses: (stream) => stream.session.destroy() },
+    cut: { loses: (stream) => stream.session.destroy(http2.constants.NGHTTP2_INTERNAL_ERROR) },
     silent: { loses: () => {} },
 };
 const STREAMS = { fcm: 100, apns: 1000 };
@@ -198,6 +198,7 @@ function receive(provider, stream, headers) {
     stream.on("error", () => {});
     stream.on("data", (part) => parts.push(part));
     stream.on("close", () => {
+        if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR) entry.done = null;
         if (entry.whole === null || entry.status !== null) record(entry);
     });
     stream.on("end", () => {
@@ -227,10 +228,8 @@ function answer(entry, stream, headers, text) {
     }
     if (known.status === 200 && narrow.delete(stream.session)) stream.session.settings({ maxConcurrentStreams: STREAMS.apns });
     stream.respond(said);
-    stream.end(body ? JSON.stringify(body) : undefined, () => {
-        entry.done = Date.now();
-        record(entry);
-    });
+    stream.end(body ? JSON.stringify(body) : undefined);
+    entry.done = Date.now();
     if (fault.goesAway) {
         const reason = entry.provider === "apns" ? Buffer.from('{"reason":"Shutdown"}') : undefined;
         stream.session.goaway(http2.constants.NGHTTP2_NO_ERROR, 0, reason);
@@ -273,7 +272,7 @@ function listen(provider) {
 const control = http.createServer((request, response) => {
     const parts = [];
     request.on("data", (part) => parts.push(part));
-    request.on("end", () => {
+    request.on("end", async () => {
         const changes = parts.length ? parsed(Buffer.concat(parts).toString()) : {};
         const known = changes && Object.keys(changes).every((name) => name in state);
         if (!known || Object.keys(changes.faults ?? {}).some((name) => !(name in FAULTS))) return response.writeHead(400).end();
@@ -281,7 +280,8 @@ const control = http.createServer((request, response) => {
         if ("bodies" in changes) {
             const window = { initialWindowSize: state.bodies ? 65_535 : 0 };
             for (const server of servers) server.updateSettings(window);
-            for (const session of sessions) session.settings(window);
+            // It counts once the peer has said that it knows.
+            await Promise.all([...sessions].map((each) => new Promise((done) => each.once("close", done).settings(window, done))));
         }
         response.end(JSON.stringify({ ...counts, open: open.size }));
     });
