@@ -179,8 +179,9 @@ def dead_devices(harness):
         pushes = Pushes(harness.seed, 0)
         targets, registered = devices(pushes, 499, "apns"), now_ms() - 3 * HOUR_MS
         members = {"platform": "apns", "app": "com.example.courier", "registered_at": iso(registered)}
-        # Otherwise they would have registered just now.
-        run.world.cluster.configure(run.world.topics["subscriptions"], {"message.timestamp.type": "CreateTime"})
+        # One in which they have not registered just now.
+        run.world.topics["subscriptions"] += ".old"
+        run.world.cluster.create_topics({run.world.topics["subscriptions"]: (4, {"cleanup.policy": "compact"})})
         subscribe(
             run.world, *((subscription("p0", each.token, environment=each.environment, **members), registered) for each in targets)
         )
