@@ -25,8 +25,15 @@ package protocol Role: AnyObject, Sendable {
 }
 
 extension Metrics {
-    /// `carillon_ready` of a role. A process may have several in one registry.
+    /// `carillon_ready` of a role, and how its clock compares. A process may have several in one registry.
     package func observeReadiness(of role: some Role) {
+        observe(
+            "carillon_broker_clock_seconds",
+            help: "How far the clock is ahead of the broker's, if more than a minute; what may be over waits, else 0.",
+            labels: ["role": role.name.rawValue]
+        ) { [weak role] in
+            [.init(value: .gauge(Double(role?.host.health.clockIsAhead ?? 0)))]
+        }
         observe("carillon_ready", help: "1 while the role does its work, else 0.", labels: ["role": role.name.rawValue])
         { [weak role] in
             [.init(value: .gauge(role?.unready.isEmpty == true ? 1 : 0))]

@@ -104,13 +104,16 @@ struct ProcessHostTests {
         #expect(alone.unready == ["lane fcm has not begun to read"] && alone.stuck == ["lane fcm"])
     }
 
-    @Test("each role has a series of carillon_ready of its own in one registry")
+    @Test("each role has series of its own in one registry, of whether it is ready and of the broker's clock")
     func ready() {
         let (pipeline, sender) = (PlayedRole(.pipeline), PlayedRole(.deliver, unready: ["no"]))
         metrics.observeReadiness(of: pipeline)
         metrics.observeReadiness(of: sender)
+        sender.host.health.clockIsAhead(-90, of: "fcm")
         let snapshot = metrics.snapshot()
         #expect(snapshot.value("carillon_ready", labels: ["role": "pipeline"]) == .gauge(1))
         #expect(snapshot.value("carillon_ready", labels: ["role": "deliver"]) == .gauge(0))
+        #expect(snapshot.value("carillon_broker_clock_seconds", labels: ["role": "pipeline"]) == .gauge(0))
+        #expect(snapshot.value("carillon_broker_clock_seconds", labels: ["role": "deliver"]) == .gauge(-90))
     }
 }

@@ -32,6 +32,9 @@ public final class PipelineMeter: Sendable {
         var partitions = 0
         var lag: [SourcePartition: Int] = [:]
         var hungTransactions: [SourceKind: Int] = [:]
+        /// The partitions with something left: since when, and the time of the newest record that was processed. What waits
+        /// is not read, and so its own time not known: it is at most as old as both say.
+        var waiting: [SourcePartition: (since: WallTime, newest: WallTime)] = [:]
         var leftToFold = 0
         var orders = 0
         var orderBytes = 0
@@ -40,6 +43,12 @@ public final class PipelineMeter: Sendable {
         /// As they were committed when the partitions were assigned.
         var watermarks: [Int32: OffsetMetadata] = [:]
         var clock = PipelineClock()
+
+        /// The age of the oldest record that waits, in milliseconds; 0 without one.
+        var oldestWaiting: Int64 {
+            let now = clock.now()
+            return waiting.values.map { max(0, now - max($0.since, $0.newest)) }.max() ?? 0
+        }
 
         /// How far each watermark is ahead now, in milliseconds. A tick never brings one ahead of the clock.
         var leads: [Int32: Int64] {
@@ -135,6 +144,17 @@ public final class PipelineMeter: Sendable {
         }
     }
 
+    /// Of each partition with a lag the time of the newest record that was processed.
+    func setWaiting(_ newest: [SourcePartition: WallTime], clock: PipelineClock, worker: Int) {
+        let now = clock.now()
+        state.withLock { state in
+            let before = state.workers[worker]?.waiting ?? [:]
+            state.workers[worker, default: WorkerState()].clock = clock
+            state.workers[worker]?.waiting = Dictionary(
+                uniqueKeysWithValues: newest.map { ($0, (before[$0]?.since ?? now, $1)) })
+        }
+    }
+
     /// A worker's assignment; nothing is known of its lag yet.
     package func setPartitions(_ count: Int, worker: Int) {
         state.withLock { $0.workers[worker] = WorkerState(partitions: count) }
@@ -178,6 +198,12 @@ public final class PipelineMeter: Sendable {
         metrics.observeLag(of: .pipeline) { [weak self] in
             let lag = self?.state.withLock { $0.workers.values.flatMap(\.lag) } ?? []
             return lag.sorted { $0.key < $1.key }.map { ($0.source.label, $0.number, $1) }
+        }
+        observe(
+            "carillon_oldest_waiting_seconds",
+            "Age of the oldest record of the owned partitions that is not processed, at most; 0 without one."
+        ) {
+            [.init(value: .gauge(Double($0.workers.values.map(\.oldestWaiting).max() ?? 0) / 1_000))]
         }
         observe("carillon_assigned_partitions", "Partitions of events and requests owned here.") {
             [.init(value: .gauge(Double($0.sum(\.partitions))))]

@@ -26,11 +26,13 @@ extension Worker {
     private mutating func observe(_ statistics: ClientStatistics) {
         if statistics.isConnected { context.host.health.brokersAreDown(nil, of: slot.label) }
         var lag: [SourcePartition: Int] = [:]
+        var newest: [SourcePartition: WallTime] = [:]
         for each in statistics.partitions {
             guard let partition = context.configuration.topics.sourcePartition(of: each.partition),
                 let position = assignment.positions[partition], let end = each.lastStableOffset
             else { continue }
             lag[partition] = Int(max(0, end.value - position.reached))
+            newest[partition] = end.value > position.reached ? position.newestTimestamp : nil
             guard let watermark = each.highWatermark,
                 health.hungTransactions.observe(
                     partition: each.partition, lastStable: end.value, highWatermark: watermark.value)
@@ -40,6 +42,7 @@ extension Worker {
                 ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
         guard !lag.isEmpty else { return }
+        context.meter.setWaiting(newest, clock: context.clock, worker: slot.number)
         let hung = health.hungTransactions.hung.compactMap(context.configuration.topics.sourcePartition)
         context.meter.setLag(
             lag, hungTransactions: Dictionary(grouping: hung, by: \.source).mapValues(\.count), worker: slot.number)

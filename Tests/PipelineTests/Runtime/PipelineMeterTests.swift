@@ -134,6 +134,36 @@ struct PipelineMeterTests {
         #expect(hung("requests") == .gauge(2) && hung("events") == .gauge(0))
     }
 
+    @Test(
+        "what waits is as old as its partition has had something left, or as what was processed last, if that is younger"
+    )
+    func waiting() {
+        let metrics = Metrics()
+        let meter = PipelineMeter(metrics: metrics)
+        let now = ContinuousClock.now
+        func age() -> Duration {
+            guard case .gauge(let seconds) = metrics.snapshot().value("carillon_oldest_waiting_seconds") else {
+                return .zero
+            }
+            return .seconds(seconds)
+        }
+        func look(_ newest: [SourcePartition: WallTime], at wall: WallTime) {
+            meter.setWaiting(newest, clock: PipelineClock(wall: wall, began: now), worker: 0)
+        }
+        meter.setPartitions(2, worker: 0)
+        #expect(age() == .zero)
+        look([0: 0, 1: 0], at: 9_000_000)
+        #expect(age() < .seconds(60))
+        look([0: 0, 1: 0], at: 9_600_000)
+        #expect(age() >= .seconds(600) && age() < .seconds(660))
+        look([0: 9_500_000], at: 9_600_000)
+        #expect(age() >= .seconds(100) && age() < .seconds(160))
+        look([:], at: 9_600_000)
+        #expect(age() == .zero)
+        look([0: 0], at: 9_600_000)
+        #expect(age() < .seconds(60))
+    }
+
     @Test("how far a watermark is ahead goes down with the clock, to 0, and goes with the partition")
     func watermarks() throws {
         let metrics = Metrics()
