@@ -247,7 +247,7 @@ def one_role_stops(guarded):
     world.happen_now()
     world.produce(50)
     missing = f"User:{user} needs Read on group {user}-broadcasts"
-    purposes = ("carillon run, offsets", *PURPOSES.values(), "carillon deliver, deliver lanes with topic.broadcasts, in addition")
+    purposes = ("carillon run, offsets", *PURPOSES.values(), "carillon deliver with topic.broadcasts, in addition")
     grants = {grant for purpose in purposes for grant in documented(purpose, world, group=user)}
     guarded.grant(user, [each for each in grants if each.name != f"{user}-broadcasts"])
     stand_in = StandIn(guarded.harness.stand_in, world.folder / "providers", guarded.harness.seed)
