@@ -36,7 +36,7 @@ FAULTS = (
     (0.7, "quota=0.02,reset=0.001,goaway=700,mismatch=0.01,dead=0.05,invalid=0.01,clock=-60000"),
     (0.95, "mismatch=0.01,dead=0.05,invalid=0.01"),
 )
-SIZES = {"pushes": 20_000, "rate": 1_500, "kills": 3, "freezes": 1, "restarts": 1, "brokers": 0, "nodes": 1}
+SIZES = {"pushes": 12_000, "rate": 1_500, "kills": 3, "freezes": 1, "restarts": 1, "brokers": 0, "nodes": 1}
 
 
 class Absence(NamedTuple):
