@@ -6,7 +6,7 @@ import Pipeline
 /// A provider's lane in a process: one thread with its own consumer, its own transactional producer, and the clients of its
 /// credentials.
 ///
-///     read ─► hand in ─► send ─► answers ─► outcomes and retries ─► commit        (one Kafka transaction each 200 ms)
+///     read ─► hand in ─► send ─► answers ─► outcomes and retries ─► commit        (one Kafka transaction each 50 ms)
 ///
 /// ``DeliveryCore`` decides; the worker does what it says: to the group's partitions in `LaneWorker+Assignment` and
 /// `LaneWorker+Locating`, to records in `LaneWorker+Reading`, to requests in `LaneWorker+Sending`, to transactions in

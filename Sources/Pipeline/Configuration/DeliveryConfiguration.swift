@@ -10,7 +10,7 @@ public struct DeliveryConfiguration: Sendable {
     public var window = LaneOffset.largestWindow
     /// The most requests to a provider that are in flight, in a process.
     public var inFlight = 1_000
-    public var commitInterval: Duration = .milliseconds(200)
+    public var commitInterval: Duration = .milliseconds(50)
     /// How long a push is tried, pauses not counted.
     public var longestTry: Duration = .seconds(3_600)
     /// The requests a minute of each FCM credential, all processes together.

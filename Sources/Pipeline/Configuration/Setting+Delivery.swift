@@ -25,7 +25,7 @@ extension Setting {
             "delivery.window", \.configuration.delivery.window, default: .value("16384"), 64...LaneOffset.largestWindow,
             "The records of a partition that may be read and not finished."),
         .duration(
-            "delivery.commit-interval", \.configuration.delivery.commitInterval, default: "200ms",
+            "delivery.commit-interval", \.configuration.delivery.commitInterval, default: "50ms",
             .milliseconds(10) ... .seconds(5),
             "How often what was answered is committed: a crash repeats the requests since then."),
         .choice(
