@@ -182,8 +182,8 @@ let package = Package(
         .testTarget(
             name: "DeliveryTests",
             dependencies: [
-                "Deliveries", "Delivery", "Digests", "Events", "Hosting", "JSONReader", "KafkaClient",
-                "Pipeline", "ProviderStandIn", "Subscriptions", "Telemetry", "TestSupport",
+                "Deliveries", "Delivery", "Digests", "Events", "HTTPClient", "Hosting", "JSONReader",
+                "KafkaClient", "Pipeline", "ProviderStandIn", "Subscriptions", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",

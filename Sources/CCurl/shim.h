@@ -52,6 +52,16 @@ static inline CURLcode ccurl_offer_http2_alone(CURL *handle, void *context, void
 static inline CURLcode ccurl_offer_http2(CURL *handle) {
     return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, ccurl_offer_http2_alone);
 }
+// Of the last connect() that failed; 0 if none did.
+static inline int ccurl_system_error(CURL *handle) {
+    long error = 0;
+    return curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error) == CURLE_OK ? (int)error : 0;
+}
+// What OpenSSL says of the server's certificate: X509_V_OK or X509_V_ERR_...
+static inline int ccurl_verification(CURL *handle) {
+    long result = X509_V_OK;
+    return curl_easy_getinfo(handle, CURLINFO_SSL_VERIFYRESULT, &result) == CURLE_OK ? (int)result : X509_V_OK;
+}
 static inline int ccurl_socket(CURL *handle) {
     curl_socket_t found = -1;
     return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &found) == CURLE_OK ? (int)found : -1;

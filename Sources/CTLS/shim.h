@@ -21,17 +21,18 @@ static inline void ctls_extend(X509 *certificate, X509 *issuer, int extension, c
     X509_EXTENSION_free(made);
 }
 
-// A certificate for a day. `names` as in "DNS:localhost,IP:127.0.0.1", or NULL for an authority, which signs itself if
+// A certificate that ends after `seconds`, which may be over. `names` as in "DNS:localhost,IP:127.0.0.1", or NULL for an authority, which signs itself if
 // `issuer` is NULL. NULL if OpenSSL fails.
 static inline X509 *ctls_make_certificate(
-    EVP_PKEY *key, const char *subject, const char *names, X509 *issuer, EVP_PKEY *issuer_key) {
+    EVP_PKEY *key, const char *subject, const char *names, X509 *issuer, EVP_PKEY *issuer_key,
+    long seconds) {
     X509 *made = X509_new();
     long serial = 0;
     if (!made || RAND_bytes((unsigned char *)&serial, 7) != 1) return NULL;
     X509_set_version(made, 2);
     ASN1_INTEGER_set(X509_get_serialNumber(made), serial);
     X509_gmtime_adj(X509_getm_notBefore(made), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(made), 86400);
+    X509_gmtime_adj(X509_getm_notAfter(made), seconds);
     X509_set_pubkey(made, key);
     X509_NAME_add_entry_by_txt(
         X509_get_subject_name(made), "CN", MBSTRING_UTF8, (const unsigned char *)subject, -1, -1, 0);
@@ -70,6 +71,7 @@ static inline const unsigned char *ctls_protocols_h2(void) { return (const unsig
 static inline const unsigned char *ctls_protocols_h2_and_http1(void) {
     return (const unsigned char *)"\2h2\10http/1.1";
 }
+static inline const unsigned char *ctls_protocols_http1(void) { return (const unsigned char *)"\10http/1.1"; }
 
 static inline int ctls_chose_protocol(
     SSL *tls, const unsigned char **chosen, unsigned char *count, const unsigned char *offered, unsigned int size,

@@ -99,6 +99,15 @@ final class ConnectHandle {
     /// What libcurl says about its last error; empty if nothing.
     var detail: String { String(cString: errorText) }
 
+    /// Why it did not connect.
+    ///
+    /// - Parameter hasProxy: whether there may be a proxy between: who failed to connect is then taken to be the proxy.
+    func failure(_ code: CURLcode, hasProxy: Bool) -> HTTPFailure {
+        HTTPFailure(
+            code, systemError: ccurl_system_error(pointer), verification: ccurl_verification(pointer),
+            hasProxy: hasProxy, detail: detail)
+    }
+
     /// The connection's socket, to wait for. -1 if it has none.
     var descriptor: Int32 { ccurl_socket(pointer) }
 

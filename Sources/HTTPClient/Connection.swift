@@ -61,7 +61,7 @@ final class Connection {
     func connected(_ code: CURLcode) {
         guard let handle else { return }
         guard code == CURLE_OK else {
-            return end(HTTPFailure(code, hasProxy: client.hasProxy, detail: handle.detail))
+            return end(handle.failure(code, hasProxy: client.hasProxy))
         }
         descriptor = handle.descriptor
         state = .settling

@@ -11,10 +11,11 @@ import Testing
     }
 
     private func makeServer(
-        names: String = "DNS:localhost,IP:127.0.0.1", highest: TLSVersion? = nil, by other: Authority? = nil,
-        answer: @escaping StandInServer.Handler = { _ in StandInAnswer(status: 200) }
+        names: String = "DNS:localhost,IP:127.0.0.1", hasExpired: Bool = false, highest: TLSVersion? = nil,
+        by other: Authority? = nil, answer: @escaping StandInServer.Handler = { _ in StandInAnswer(status: 200) }
     ) throws -> StandInServer {
-        try StandInServer(authority: other ?? authority, names: names, highest: highest, handler: answer)
+        try StandInServer(
+            authority: other ?? authority, names: names, hasExpired: hasExpired, highest: highest, handler: answer)
     }
 
     private func expectNothingArrived(_ server: StandInServer, _ failure: HTTPFailure?) {
@@ -26,7 +27,7 @@ import Testing
     func otherAuthority() throws {
         let server = try makeServer(by: Authority())
         let failure = try TestClient(authority).post(server.url)?.failure
-        guard case .certificateRefused? = failure else {
+        guard case .certificateRefused(.authority, _)? = failure else {
             Issue.record("\(String(describing: failure))")
             return
         }
@@ -37,7 +38,18 @@ import Testing
     func otherName() throws {
         let server = try makeServer(names: "DNS:fcm.example")
         let failure = try TestClient(authority).post(server.url)?.failure
-        guard case .certificateRefused? = failure else {
+        guard case .certificateRefused(.name, _)? = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+        expectNothingArrived(server, failure)
+    }
+
+    @Test("a certificate that has expired is refused, and nothing is sent")
+    func expired() throws {
+        let server = try makeServer(hasExpired: true)
+        let failure = try TestClient(authority).post(server.url)?.failure
+        guard case .certificateRefused(.time, _)? = failure else {
             Issue.record("\(String(describing: failure))")
             return
         }
@@ -48,15 +60,17 @@ import Testing
     func systemAuthorities() throws {
         let server = try makeServer()
         let failure = try TestClient(authority) { $0.caFile = nil }.post(server.url)?.failure
-        guard case .certificateRefused? = failure else {
+        guard case .certificateRefused(.authority, _)? = failure else {
             Issue.record("\(String(describing: failure))")
             return
         }
     }
 
-    @Test("a server that does not agree on HTTP/2 gets no request")
-    func otherProtocol() throws {
-        let server = try StandInServer(authority: authority, protocols: .none) { _ in StandInAnswer(status: 200) }
+    @Test(
+        "a server that does not agree on HTTP/2 gets no request, and is named as one of HTTP/1.1",
+        arguments: [AgreedProtocols.none, .http1])
+    func otherProtocol(protocols: AgreedProtocols) throws {
+        let server = try StandInServer(authority: authority, protocols: protocols) { _ in StandInAnswer(status: 200) }
         let failure = try TestClient(authority).post(server.url)?.failure
         #expect(failure == .notHTTP2)
         expectNothingArrived(server, failure)
@@ -84,7 +98,7 @@ import Testing
         }
         let server = try makeServer()
         server.stop()
-        guard case .connectFailed? = client.post(server.url)?.failure else {
+        guard case .connectionRefused? = client.post(server.url)?.failure else {
             Issue.record("connected")
             return
         }

@@ -75,12 +75,13 @@ package struct ProviderAnswer {
 
 /// Why there is no answer.
 package enum AttemptFailure: Error, Equatable, Sendable {
-    /// A time-out, a reset, no connection; and whether the request may have reached the provider.
-    case noAnswer(mayHaveArrived: Bool)
+    /// Whether the request may have reached the provider, and what is known of the cause.
+    case noAnswer(mayHaveArrived: Bool, NoAnswer = .other)
 
     package var verdict: Verdict {
         switch self {
-        case .noAnswer(let mayHaveArrived): .retry(reason: "no_answer", counts: mayHaveArrived, after: nil)
+        case .noAnswer(let mayHaveArrived, let cause):
+            .retry(reason: cause.rawValue, counts: mayHaveArrived, after: nil)
         }
     }
 }

@@ -18,6 +18,8 @@ final class CredentialSender {
     private static let tokenTag = UInt64.max
     /// How often the files are read again.
     private static let fileInterval: Int64 = 1_000
+    /// How often the same cause of missing answers is told, in milliseconds.
+    private static let causeInterval: Int64 = 60_000
 
     let credential: DeliveryCredential
     private let logger: Logger
@@ -34,6 +36,8 @@ final class CredentialSender {
     private var nextRead = WallTime.epoch
     /// The last failure, for a person: of the connection, or the provider's code.
     private(set) var lastFailure: String?
+    /// When each cause is told again.
+    private var tellAgain: [NoAnswer: WallTime] = [:]
     /// Why there is no token, if the token endpoint said so.
     private(set) var problem: String?
 
@@ -182,9 +186,17 @@ final class CredentialSender {
         case .failure(.cancelled):
             return nil
         case .failure(let failure):
-            let attempt = AttemptFailure.noAnswer(mayHaveArrived: failure.mayHaveArrived)
+            let cause = NoAnswer(failure)
+            tell(cause, failure, now: now)
+            let attempt = AttemptFailure.noAnswer(mayHaveArrived: failure.mayHaveArrived, cause)
             return Result(tag: result.tag, verdict: attempt.verdict)
         }
+    }
+
+    private func tell(_ cause: NoAnswer, _ failure: HTTPFailure, now: WallTime) {
+        guard now >= tellAgain[cause] ?? .distantPast else { return }
+        tellAgain[cause] = now + Self.causeInterval
+        logger.warning("credential '\(credential.name)' gets no answer: \(failure)", ["reason": cause.rawValue])
     }
 
     private func complete(_ outcome: Swift.Result<HTTPResponse, HTTPFailure>, now: WallTime) {

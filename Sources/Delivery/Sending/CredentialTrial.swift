@@ -21,15 +21,15 @@ package struct CredentialTrial: Equatable, Sendable {
     package var outcome: Outcome
 
     /// Tries every credential, each for at most 15 seconds.
-    package static func run(_ configuration: PipelineConfiguration, logger: Logger) throws(KafkaError)
+    package static func run(_ settings: DeliveryConfiguration, logger: Logger) throws(KafkaError)
         -> [CredentialTrial]
     {
         var trials: [CredentialTrial] = []
-        for credential in configuration.delivery.credentials {
+        for credential in settings.credentials {
             let signal = try QueueSignal()
             do {
                 let sender = try CredentialSender(
-                    credential, configuration.delivery, patience: longest, signal: signal, logger: logger)
+                    credential, settings, patience: longest, signal: signal, logger: logger)
                 defer { sender.close() }
                 for environment in credential.platform.provider.environments(of: credential) {
                     trials.append(try run(sender, environment))
@@ -59,10 +59,12 @@ package struct CredentialTrial: Equatable, Sendable {
                 let failed = sender.send([request(sender.credential, environment, now: now)], &reader, now: now)
                 if let first = failed.first { return trial(.failed("\(first.problem.map(\.rawValue) ?? "no token")")) }
             }
-            if let result = sender.takeResults(&answers, now: now).first { return trial(Outcome(result)) }
+            if let result = sender.takeResults(&answers, now: now).first {
+                return trial(Outcome(result, sender.lastFailure))
+            }
             Thread.sleep(forTimeInterval: 0.02)
         }
-        return trial(.failed("no answer within 15 s"))
+        return trial(.failed(sender.lastFailure ?? "no answer within 15 s"))
     }
 
     private static func request(
@@ -80,12 +82,13 @@ package struct CredentialTrial: Equatable, Sendable {
 }
 
 extension CredentialTrial.Outcome {
-    init(_ result: CredentialSender.Result) {
+    /// - Parameter failure: the last one, for a person.
+    init(_ result: CredentialSender.Result, _ failure: String?) {
         switch result.verdict {
         // The provider looked at the message: the credential was accepted before that.
         case .accepted, .deadDevice, .refused, .slowDown: self = .accepted
         case .refreshCredential(let reason), .pauseCredential(let reason): self = .refused(reason)
-        case .retry(let reason, _, _, _): self = .failed(reason)
+        case .retry(let reason, _, _, _): self = .failed(failure ?? reason)
         case nil: self = .failed("it was not sent in time")
         }
     }

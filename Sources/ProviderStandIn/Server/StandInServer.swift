@@ -13,16 +13,18 @@ package final class StandInServer: Sendable {
 
     /// - Parameters:
     ///   - names: whom the certificate is for.
+    ///   - hasExpired: whether the certificate has.
     ///   - port: 0 for any free one.
     ///   - protocols: what it agrees on by ALPN.
     ///   - omitsLength: whether answers have no `content-length`, which HTTP/2 allows.
     ///   - highest: no version of TLS above it; nil for the newest.
     package init(
-        authority: Authority, names: String = "DNS:localhost,IP:127.0.0.1", port: UInt16 = 0,
-        highest: TLSVersion? = nil, protocols: AgreedProtocols = .http2, omitsLength: Bool = false,
+        authority: Authority, names: String = "DNS:localhost,IP:127.0.0.1", hasExpired: Bool = false,
+        port: UInt16 = 0, highest: TLSVersion? = nil, protocols: AgreedProtocols = .http2, omitsLength: Bool = false,
         faults: ConnectionFaults = ConnectionFaults(), handler: @escaping Handler
     ) throws(StandInError) {
-        let context = try authority.makeServer(names: names, highest: highest, protocols: protocols)
+        let context = try authority.makeServer(
+            names: names, hasExpired: hasExpired, highest: highest, protocols: protocols)
         let (descriptor, bound) = try Self.listen(port)
         self.port = bound
         var ends: [Int32] = [0, 0]
@@ -101,6 +103,7 @@ package enum AgreedProtocols: Sendable {
     case http2
     /// HTTP/2 where the client offers it.
     case http2OrHTTP1
+    case http1
 
     /// As OpenSSL wants it.
     var list: UnsafePointer<UInt8>? {
@@ -108,6 +111,7 @@ package enum AgreedProtocols: Sendable {
         case .none: nil
         case .http2: ctls_protocols_h2()
         case .http2OrHTTP1: ctls_protocols_h2_and_http1()
+        case .http1: ctls_protocols_http1()
         }
     }
 }

@@ -60,20 +60,26 @@ struct DeliverRunCommand: ParsableCommand {
         for warning in configuration.delivery.credentials.compactMap(LoadedCredential.warning) {
             Terminal.warn("warning: \(warning)")
         }
-        let trials = try CredentialTrial.run(configuration, logger: configuration.makeLogger())
+        let trials = try CredentialTrial.run(configuration.delivery, logger: configuration.makeLogger())
         var table = TextTable(["CREDENTIAL", "ENVIRONMENT", "RESULT"])
-        var failed = 0
+        var (refused, unknown) = (0, 0)
         for trial in trials {
-            let result =
-                switch trial.outcome {
-                case .accepted: "accepted"
-                case .refused(let reason): "not accepted: \(reason)"
-                case .failed(let reason): "not known: \(reason)"
-                }
-            if trial.outcome != .accepted { failed += 1 }
+            let result: String
+            switch trial.outcome {
+            case .accepted: result = "accepted"
+            case .refused(let reason):
+                result = "not accepted: \(reason)"
+                refused += 1
+            case .failed(let reason):
+                result = "not known: \(reason)"
+                unknown += 1
+            }
             table.append([trial.credential, trial.environment?.rawValue ?? "-", result])
         }
         Terminal.write(table.text)
-        guard failed == 0 else { throw CommandFailure(.difference, "\(failed) of \(trials.count) are not accepted") }
+        guard refused + unknown == 0 else {
+            throw CommandFailure(
+                .difference, "of \(trials.count), \(refused) not accepted, \(unknown) not known")
+        }
     }
 }

@@ -38,10 +38,15 @@ struct CredentialSenderTests {
             try fcm.serviceAccount(server).write(toFile: file, atomically: true, encoding: .utf8)
         }
 
-        func sender() throws -> CredentialSender {
+        var credential: DeliveryCredential {
+            DeliveryCredential(name: "shop", source: .serviceAccount(file: file))
+        }
+
+        func sender(
+            logger: Logger = Logger(label: "test", level: .critical)
+        ) throws -> CredentialSender {
             try CredentialSender(
-                DeliveryCredential(name: "shop", source: .serviceAccount(file: file)), settings,
-                patience: .seconds(15), signal: QueueSignal(), logger: Logger(label: "test", level: .critical))
+                credential, settings, patience: .seconds(15), signal: QueueSignal(), logger: logger)
         }
     }
 
@@ -118,6 +123,32 @@ struct CredentialSenderTests {
         #expect(sender.isReady(now: now + 2_000))
         try (world.fcm.serviceAccount(world.server) + "\n").write(toFile: world.file, atomically: true, encoding: .utf8)
         #expect(sender.tick(now: now + 4_000))
+    }
+
+    @Test("Why there is no answer is the verdict's reason, is in the log once a minute, and is what a trial says")
+    func cause() throws {
+        let world = try World()
+        let log = LogEntries()
+        // FCM itself is at a port where nobody listens; the token endpoint answers.
+        world.settings.fcmURL = "https://127.0.0.1:1"
+        let sender = try world.sender(logger: Logger(label: "test", level: .warning, sink: log))
+        defer { sender.close() }
+        let now = WallClock.now
+        for (tag, seconds) in [(1, 0), (2, 1), (3, 61)] as [(UInt64, Int64)] {
+            let result = try #require(try exchange(sender, tag, now: now + seconds * 1_000))
+            #expect(result.verdict == .retry(reason: "no_answer:refused", counts: false, after: nil))
+        }
+        #expect(log.messages.count == 2)
+        let start = "credential 'shop' gets no answer: nothing listens at the port: "
+        #expect(log.messages.allSatisfy { $0.hasPrefix(start) })
+        world.settings.credentials = [world.credential]
+        let trial = try #require(
+            try CredentialTrial.run(world.settings, logger: Logger(label: "test", level: .critical)).first)
+        guard case .failed(let why) = trial.outcome else {
+            Issue.record("\(trial.outcome)")
+            return
+        }
+        #expect(why.hasPrefix("nothing listens at the port: "))
     }
 
     @Test("A record that is no message is refused, and the next one is sent")

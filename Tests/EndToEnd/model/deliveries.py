@@ -10,8 +10,11 @@ from model.pushes import lane_offset, push_of
 from model.report import Report
 
 LONGEST_LIFE = 2_419_200
+# The causes of a missing answer (docs/rules.md, section 11.3).
+CAUSES = {"dns", "refused", "unreachable", "proxy", "tls_name", "tls_expired", "tls_authority", "tls", "http1_only"}
+CAUSES |= {"timeout", "reset", "stream_reset", "too_long"}
+NO_ANSWER = {"no_answer", *(f"no_answer:{cause}" for cause in CAUSES)}
 # Reasons of the sender's own, with which nothing was sent.
-NO_ANSWER = "no_answer"
 OWN_REASONS = {"no_credential", "unreadable_record"}
 
 
@@ -158,7 +161,7 @@ def _check_outcome(push, run, report):
             # An answer that was on its way when its connection was cut off, for another request's sake, came to nobody: it was
             # sent again, or given up for want of an answer.
             is_answered = push.requests and push.requests[-1].is_final
-            if is_answered and not is_undone and value.get("reason", NO_ANSWER) != NO_ANSWER:
+            if is_answered and not is_undone and value.get("reason", "no_answer") not in NO_ANSWER:
                 report.add("given up after an answer", said)
             # One that has only waited behind others was never sent.
             if "reason" not in value and value["attempts"]:
@@ -175,8 +178,8 @@ def _check_outcome(push, run, report):
 
 def _check_reason(push, value, said, report):
     """An end without an answer that ends a push says the last failure: one that the provider told, or that it told nothing."""
-    reason = value.get("reason", NO_ANSWER)
-    if reason != NO_ANSWER and reason not in {each.code for each in push.requests}:
+    reason = value.get("reason", "no_answer")
+    if reason not in NO_ANSWER and reason not in {each.code for each in push.requests}:
         report.add("a reason that nobody gave", said)
 
 

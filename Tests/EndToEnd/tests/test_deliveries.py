@@ -173,10 +173,11 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.assertEqual(self.kinds(), set())
 
     def test_expired_for_a_reason_that_nobody_gave(self):
-        self.change_outcome("expired", reason="no_answer")
+        self.change_outcome("expired", reason="no_answer:reset")
         self.assertEqual(self.kinds(), set())
-        self.change_outcome("expired", reason="UNAVAILABLE")
-        self.assertEqual(self.kinds(), {"a reason that nobody gave"})
+        for reason in ("UNAVAILABLE", "no_answer:weather"):
+            self.change_outcome("expired", reason=reason)
+            self.assertEqual(self.kinds(), {"a reason that nobody gave"})
 
     def test_given_up_after_an_answer(self):
         _, value = self.outcome("gave_up")
@@ -184,7 +185,7 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.change_request(at, status=200, fault=None)
         self.assertEqual(self.kinds(), {"given up after an answer", "a reason that nobody gave"})
         # Its connection may have been cut off before that.
-        self.change_outcome("gave_up", reason="no_answer")
+        self.change_outcome("gave_up", reason="no_answer:reset")
         self.assertEqual(self.kinds(), set())
 
     def test_given_up_after_an_answer_that_came_to_nobody(self):
