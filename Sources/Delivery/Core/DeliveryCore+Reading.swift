@@ -16,25 +16,14 @@ extension DeliveryCore {
         switch state.streams[place(stream)].open(record.source) {
         case .open: break
         case .known: return true
-        case .full: return false
+        case .full:
+            makeRoom(in: stream, state, now: now)
+            return false
         }
-        let newest = state.orders[record.kind.index].last(of: record.device)
-        let key = hold(
+        take(
             HeldRecord(
                 record, RetryNote(offset: record.source, attempts: 0, used: 0), stream: stream,
-                offset: record.source, usedUntil: now), state)
-        if record.expiresAt <= now {
-            conclude(key, .expired, now: now)
-        } else if record.credential == nil {
-            conclude(key, .refused, reason: MessageProblem.noCredential.rawValue, now: now)
-        } else if let newest {
-            switch newest.place {
-            case .held: break
-            case .tier(let tier): park(key, in: tier)
-            }
-        } else {
-            enqueue(key)
-        }
+                offset: record.source, usedUntil: now), state, now: now)
         return true
     }
 
@@ -52,39 +41,85 @@ extension DeliveryCore {
         switch state.streams[place(stream)].open(offset) {
         case .open: break
         case .known: return true
-        case .full: return false
+        case .full:
+            makeRoom(in: stream, state, now: now)
+            return false
         }
-        var note = note
-        note.used = min(note.used, settings.longestTry) + unpaused(record, from: appendedAt, to: now)
-        let notBefore = note.notBefore
-        note.notBefore = nil
-        let key = hold(
-            HeldRecord(record, note, stream: stream, offset: offset, usedUntil: now), state)
-        let predecessor = state.orders[record.kind.index].predecessor(of: record.source, record.device)
-        if record.expiresAt <= now {
-            conclude(key, note.attempts == 0 ? .expired : .gaveUp, now: now)
-        } else if record.credential == nil {
-            conclude(key, .refused, reason: MessageProblem.noCredential.rawValue, now: now)
-        } else if let notBefore, notBefore > now {
-            held[key]?.note.notBefore = notBefore
-            park(key, in: self.tier(attempts: 0, wait: notBefore - now))
-        } else if let predecessor {
-            switch predecessor.place {
-            case .held: break
-            case .tier(let tier): park(key, in: tier)
-            }
-        } else {
-            enqueue(key)
-        }
+        take(
+            HeldRecord(
+                record, waited(note, record, since: appendedAt, now: now), stream: stream, offset: offset,
+                usedUntil: now),
+            state, now: now)
         return true
     }
 
-    private mutating func hold(_ record: HeldRecord, _ state: LanePartition) -> HeldKey {
-        let key = HeldKey(
-            kind: record.record.kind, partition: record.record.partition, source: record.record.source)
+    /// A record that was wanted (``wants(_:of:_:)``) has been read again.
+    ///
+    /// - Parameters:
+    ///   - note: of a retry topic's.
+    ///   - appendedAt: the record's own timestamp.
+    package mutating func found(
+        _ record: LaneRecord, _ note: RetryNote?, at offset: Int64, of stream: LaneStream, appendedAt: WallTime,
+        now: WallTime
+    ) {
+        guard let state = partitions[record.partition] else { return }
+        let place = place(stream)
+        if state.turns[place].remove(offset) { wantedCount -= 1 }
+        let mustHop = state.hops[place].remove(offset)
+        let key = HeldKey(kind: record.kind, partition: record.partition, source: record.source)
+        let line = state.orders[record.kind.index].line(of: record.device)
+        switch state.orders[record.kind.index].place(of: record.source, record.device) {
+        case .log: break
+        case .held:
+            guard mustHop, let record = held[key], !record.isInFlight else { return }
+            if record.isQueued { ready[key.kind.index].removeAll { $0 == key } }
+            park(key, in: tier(after: stream))
+            return
+        case .tier, nil: return
+        }
+        let read = HeldRecord(
+            record,
+            note.map { waited($0, record, since: appendedAt, now: now) }
+                ?? RetryNote(offset: record.source, attempts: 0, used: 0),
+            stream: stream, offset: offset, usedUntil: now)
+        if mustHop, line?[0].offset != record.source {
+            write(read, key, to: tier(after: stream), state)
+        } else {
+            take(read, state, now: now)
+        }
+    }
+
+    /// What is sent, waits or has ended, now that it was read.
+    private mutating func take(_ record: HeldRecord, _ state: LanePartition, now: WallTime) {
+        let own = record.record
+        let key = HeldKey(kind: own.kind, partition: own.partition, source: own.source)
         held[key] = record
-        state.orders[key.kind.index].put(key.source, of: record.record.device, at: .held)
-        return key
+        heldBytes += record.size
+        let turn = state.orders[key.kind.index].put(key.source, of: own.device, at: .held)
+        let notBefore = record.note.notBefore
+        record.note.notBefore = nil
+        if own.expiresAt <= now {
+            conclude(key, record.note.attempts == 0 ? .expired : .gaveUp, now: now)
+        } else if own.credential == nil {
+            conclude(key, .refused, reason: MessageProblem.noCredential.rawValue, now: now)
+        } else if let notBefore, notBefore > now {
+            record.note.notBefore = notBefore
+            park(key, in: tier(attempts: 0, wait: notBefore - now))
+        } else if turn == 0 {
+            enqueue(key)
+            lookAhead(key, own.device, state)
+        } else if !mayHold(turn, key, own.device, state) {
+            putDown(key)
+        }
+    }
+
+    /// The time before the first request is not one of trying.
+    private func waited(_ note: RetryNote, _ record: LaneRecord, since appendedAt: WallTime, now: WallTime) -> RetryNote
+    {
+        guard note.firstSentAt != nil else { return note }
+        var note = note
+        note.used = min(note.used, settings.longestTry) + unpaused(record, from: appendedAt, to: now)
+        return note
     }
 
     /// The retry topic of a record: by its attempts, or a longer one if it must wait longer.
@@ -95,19 +130,27 @@ extension DeliveryCore {
 
     /// Writes a held record to a retry topic.
     mutating func park(_ key: HeldKey, in tier: Int) {
-        guard let record = held.removeValue(forKey: key) else { return }
-        outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
-        guard let state = partitions[key.partition] else { return }
+        guard let record = release(key), let state = partitions[key.partition] else { return }
+        write(record, key, to: tier, state)
+        // What waits behind it would be in memory for as long as it waits.
+        guard let line = state.orders[key.kind.index].line(of: record.record.device) else { return }
+        for index in 0..<min(line.count, Self.mostOfDevice) where line[index].offset > key.source {
+            if line[index].place == .held { putDown(key.with(line[index].offset)) }
+        }
+    }
+
+    private mutating func write(_ record: HeldRecord, _ key: HeldKey, to tier: Int, _ state: LanePartition) {
         // Whoever sends it next does not know.
         if state.isDoubted(record, at: place(record.stream)) { possiblyTwice += 1 }
+        outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
         state.orders[key.kind.index].put(key.source, of: record.record.device, at: .tier(tier))
         state.streams[place(record.stream)].finish(record.offset)
-        // Whoever waited behind it waits in the same topic, and so behind it.
-        while let next = state.orders[key.kind.index].successor(of: key.source, record.record.device),
-            next.place == .held, held[key.with(next.offset)] != nil
-        {
-            park(key.with(next.offset), in: tier)
-        }
+    }
+
+    mutating func release(_ key: HeldKey) -> HeldRecord? {
+        guard let record = held.removeValue(forKey: key) else { return nil }
+        heldBytes -= record.size
+        return record
     }
 
     /// The end of a record.
@@ -117,7 +160,7 @@ extension DeliveryCore {
         _ key: HeldKey, _ outcome: DeliveryOutcome, reason: String? = nil, providerID: String? = nil,
         evidence: WallTime? = nil, now: WallTime
     ) {
-        guard let ended = held.removeValue(forKey: key) else { return }
+        guard let ended = release(key) else { return }
         let record = ended.record
         var written = DeliveryRecord(
             outcome, topic: settings.dispatchTopics[key.kind.index], partition: key.partition, offset: key.source,
@@ -137,9 +180,10 @@ extension DeliveryCore {
         state.orders[key.kind.index].remove(key.source, of: record.device)
         state.streams[place(ended.stream)].finish(ended.offset)
         state.sends[key.kind.index].end(record.device)
-        guard let next = state.orders[key.kind.index].first(of: record.device), next.place == .held else { return }
+        guard let next = state.orders[key.kind.index].first(of: record.device) else { return }
         let nextKey = key.with(next.offset)
         if held[nextKey]?.isQueued == false { enqueue(nextKey) }
+        lookAhead(key, record.device, state)
     }
 
     private mutating func enqueue(_ key: HeldKey) {

@@ -6,12 +6,17 @@ import Deliveries
 /// The owner hands in records, answers and the ends of transactions, and takes requests (``takeRequests(now:)``) and
 /// transactions (``takeTransaction(now:)``). What it must keep to:
 /// - A partition's retry topics are recalled (``recall(_:of:_:at:device:)``) before its records are handed in.
+/// - What is wanted (``nextWanted(of:_:from:)``) is read again and handed in by ``found(_:_:at:of:appendedAt:now:)``.
 /// - Every request gets one answer, also one that was cancelled; answers to unknown tags are ignored.
 /// - Nothing is sought back after an aborted transaction: what it wrote is in the next one.
 package struct DeliveryCore {
     package private(set) var settings: LaneSettings
     var partitions: [Int32: LanePartition] = [:]
     var held: [HeldKey: HeldRecord] = [:]
+    /// The bytes of what is held.
+    var heldBytes = 0
+    /// How many are to be read again, since it is their turn.
+    var wantedCount = 0
     /// What may be sent, in order, of each kind.
     var ready: [[HeldKey]] = PushKind.allCases.map { _ in [] }
     var inFlight: [UInt64: HeldKey] = [:]
@@ -110,9 +115,11 @@ package struct DeliveryCore {
 
     mutating func forget(_ partition: Int32) {
         cancelRequests(of: partition)
+        wantedCount -= partitions[partition]?.turns.reduce(0) { $0 + $1.count } ?? 0
         partitions[partition] = nil
         shareRates()
         held = held.filter { $0.key.partition != partition }
+        heldBytes = held.values.reduce(0) { $0 + $1.size }
         // If it is assigned again, what is in it waits for its device's older records again.
         for kind in ready.indices { ready[kind].removeAll { $0.partition == partition } }
         outbox.drop(partition)
@@ -155,18 +162,25 @@ package struct DeliveryCore {
     }
 
     /// Whether a partition's topics with pushes of this kind are to be read now. Not while the lane is paused: its records
-    /// wait in Kafka. Then only as much is read as a probe needs. Broadcasts stop at half of what may be held, so that
-    /// orders are always read.
+    /// wait in Kafka. Then only as much is read as a probe needs. Broadcasts stop at three quarters of what may be held, so
+    /// that orders are always read.
     package func isReading(_ partition: Int32, _ kind: PushKind = .orders) -> Bool {
         guard partitions[partition]?.phase == .active, !mustCommit else { return false }
         switch (kind, isPaused) {
         case (.orders, true): return ready[kind.index].isEmpty && inFlight.isEmpty
         case (.broadcasts, true): return ready.allSatisfy(\.isEmpty) && inFlight.isEmpty
         case (.orders, false):
-            return ready[kind.index].count < 2 * settings.inFlight && held.count < 4 * settings.inFlight
+            return ready[kind.index].count < 2 * settings.inFlight && mayRead(4 * settings.inFlight)
         case (.broadcasts, false):
-            return ready[kind.index].count < settings.inFlight && held.count < 2 * settings.inFlight
+            return ready[kind.index].count < settings.inFlight && mayRead(3 * settings.inFlight)
         }
+    }
+
+    private func mayRead(_ most: Int) -> Bool { held.count + wantedCount < most && heldBytes < mostBytes }
+
+    /// How many pushes wait in Kafka behind others of their device: they were read, and are not in memory.
+    private var waiting: Int {
+        partitions.values.reduce(-held.count) { $1.streams.reduce($0) { $0 + $1.openCount } }
     }
 
     /// Whether nothing can be sent but probes: the provider fails, or it accepts none of the credentials.
@@ -214,14 +228,14 @@ package struct DeliveryCore {
 
     /// Whether nothing is held, to be written or to be ended.
     package var isIdle: Bool {
-        held.isEmpty && outbox.isEmpty && writing == nil && !mustCommit
+        held.isEmpty && !wantsAny && outbox.isEmpty && writing == nil && !mustCommit
             && partitions.values.allSatisfy { $0.phase == .active }
     }
 
     /// What a person is told of the lane.
     package var status: LaneStatus {
         LaneStatus(
-            inFlight: inFlight.count, held: held.count,
+            inFlight: inFlight.count, held: held.count, waiting: waiting,
             oldest: held.values.lazy.compactMap(\.record.appendedAt).min(), possiblyTwice: possiblyTwice,
             isPaused: pause != nil,
             pausedCredentials: credentials.indices.filter { credentials[$0].pause != nil }.map {
@@ -251,6 +265,8 @@ struct LaneCredential {
 package struct LaneStatus: Equatable, Sendable {
     package var inFlight: Int
     package var held: Int
+    /// Those that were read and wait in Kafka, behind others of their device.
+    package var waiting: Int
     /// When the oldest record that is held was appended to the dispatch topic.
     package var oldest: WallTime?
     package var possiblyTwice: Int

@@ -26,6 +26,11 @@ final class LanePartition {
     var streams: [OpenOffsets]
     /// How far each may be sent.
     var bounds: [SendBound]
+    /// By the places of the topics: what is to be read again, since it is its turn, and since it goes on to a retry topic.
+    var turns: [WantedOffsets]
+    var hops: [WantedOffsets]
+    /// Where the windows began when something went on last, and when.
+    var hopped: [(from: Int64, at: WallTime)]
     /// Of each kind of pushes: one may overtake another only of the other kind.
     var orders: [DeviceOrder]
     /// Of each kind.
@@ -38,6 +43,9 @@ final class LanePartition {
         bounds = zip(committed, ends).map { SendBound(from: $0, end: $1) }
         let hasDoubts = zip(bounds, committed).contains { $0.doubtedBelow > $1.offset }
         sends = PushKind.allCases.map { _ in DeviceSends(hasDoubts: hasDoubts) }
+        turns = streams.map { _ in WantedOffsets() }
+        hops = turns
+        hopped = streams.map { _ in (-1, .epoch) }
         orders = PushKind.allCases.map { _ in DeviceOrder() }
         self.committed = committed
     }
@@ -82,6 +90,8 @@ final class HeldRecord {
     /// Where it was read.
     let stream: LaneStream
     let offset: Int64
+    /// Of its record.
+    let size: Int
     /// Up to when ``RetryNote/used`` counts.
     var usedUntil: WallTime
     /// Whether it is among the ready ones or in flight.
@@ -97,6 +107,7 @@ final class HeldRecord {
         self.note = note
         self.stream = stream
         self.offset = offset
+        size = record.size
         self.usedUntil = usedUntil
     }
 }

@@ -3,6 +3,10 @@ import Subscriptions
 
 /// A dispatch record of a lane, from a dispatch topic or from a retry topic.
 package struct LaneRecord: Equatable, Sendable {
+    /// The most bytes of value and headers. A push is at most half as long, fully escaped; an outcome and a retry repeat what
+    /// a record says, and must fit into their topics.
+    static let maxSize = 64 << 10
+
     package var kind = PushKind.orders
     /// Of the dispatch record, and of its copies in the retry topics.
     package var partition: Int32
@@ -27,6 +31,9 @@ package struct LaneRecord: Equatable, Sendable {
     package var value: [UInt8] = []
     /// All headers but the retry's note, to be passed on.
     package var headers: [Header] = []
+
+    /// The bytes of its value and headers.
+    var size: Int { headers.reduce(value.count) { $0 + $1.name.count + ($1.value?.count ?? 0) } }
 
     package struct Header: Equatable, Sendable {
         package var name: [UInt8]

@@ -111,6 +111,9 @@ package struct OpenOffsets: Sendable {
         return true
     }
 
+    /// Those below an offset that are open.
+    package func open(below limit: Int64) -> [Int64] { (first..<max(first, min(end, limit))).filter { !isSet($0) } }
+
     /// What a transaction commits.
     ///
     /// - Parameter sentBelow: nothing unfinished at or above this offset may have been sent.

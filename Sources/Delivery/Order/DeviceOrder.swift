@@ -10,9 +10,12 @@ package struct DeviceOrder: Sendable {
 
     /// Where a record is.
     package enum Place: Equatable, Sendable {
-        /// Held by this process: in flight, or waiting in its memory.
+        /// In this process's memory: in flight, or waiting.
         case held
-        /// In a retry topic.
+        /// Not in memory: it was read at this offset, and is read there again when it is its turn. The retry topic; nil is
+        /// the dispatch topic.
+        case log(tier: Int?, Int64)
+        /// In a retry topic, and not due.
         case tier(Int)
     }
 
@@ -22,56 +25,96 @@ package struct DeviceOrder: Sendable {
         package var place: Place
     }
 
-    /// Nearly every device has one record. The lists are in the order of the offsets.
-    private var devices: [Device: [Waiting]] = [:]
-    package private(set) var count = 0
+    /// The records of one device, in the order of their offsets. The first ones go first, mostly.
+    package struct Line: Sendable {
+        private var records: [Waiting]
+        /// Those before it are gone.
+        private var begin = 0
+
+        fileprivate init(_ first: Waiting) { records = [first] }
+
+        package var count: Int { records.count - begin }
+        package subscript(index: Int) -> Waiting { records[begin + index] }
+
+        /// Where a record is in the line, or would be.
+        func index(of offset: Int64) -> Int {
+            var (low, high) = (begin, records.count)
+            if let last = records.last, last.offset < offset { return count }
+            while low < high {
+                let middle = (low + high) / 2
+                if records[middle].offset < offset { low = middle + 1 } else { high = middle }
+            }
+            return low - begin
+        }
+
+        func has(_ offset: Int64, at index: Int) -> Bool { index < count && self[index].offset == offset }
+
+        fileprivate mutating func put(_ record: Waiting) -> Int {
+            let index = index(of: record.offset)
+            if has(record.offset, at: index) {
+                records[begin + index].place = record.place
+            } else {
+                records.insert(record, at: begin + index)
+            }
+            return index
+        }
+
+        fileprivate mutating func remove(at index: Int) {
+            guard index == 0 else {
+                records.remove(at: begin + index)
+                return
+            }
+            begin += 1
+            // So that each is moved once on the average.
+            if begin * 2 > records.count {
+                records.removeFirst(begin)
+                begin = 0
+            }
+        }
+    }
+
+    /// Nearly every device has one record.
+    private var devices: [Device: Line] = [:]
 
     package var isEmpty: Bool { devices.isEmpty }
 
     /// Adds a record, or moves it to another place.
-    package mutating func put(_ offset: Int64, of device: Device, at place: Place) {
-        var list = devices[device] ?? []
-        if let index = list.firstIndex(where: { $0.offset == offset }) {
-            list[index].place = place
-        } else {
-            let index = list.firstIndex { $0.offset > offset } ?? list.endIndex
-            list.insert(Waiting(offset: offset, place: place), at: index)
-            count += 1
+    ///
+    /// - Returns: how many of its device are before it.
+    @discardableResult
+    package mutating func put(_ offset: Int64, of device: Device, at place: Place) -> Int {
+        let record = Waiting(offset: offset, place: place)
+        guard let index = devices.index(forKey: device) else {
+            devices[device] = Line(record)
+            return 0
         }
-        devices[device] = list
+        return devices.values[index].put(record)
     }
 
     /// The record has its outcome.
     package mutating func remove(_ offset: Int64, of device: Device) {
-        guard var list = devices[device], let index = list.firstIndex(where: { $0.offset == offset }) else { return }
-        list.remove(at: index)
-        count -= 1
-        devices[device] = list.isEmpty ? nil : list
+        guard let index = devices.index(forKey: device) else { return }
+        let place = devices.values[index].index(of: offset)
+        guard devices.values[index].has(offset, at: place) else { return }
+        devices.values[index].remove(at: place)
+        if devices.values[index].count == 0 { devices.remove(at: index) }
     }
+
+    /// What waits of a device.
+    package func line(of device: Device) -> Line? { devices[device] }
 
     /// The record of this device that may be sent.
-    package func first(of device: Device) -> Waiting? { devices[device]?.first }
-
-    /// The newest record of this device.
-    package func last(of device: Device) -> Waiting? { devices[device]?.last }
-
-    /// The one right before this record; nil if it is the first.
-    package func predecessor(of offset: Int64, _ device: Device) -> Waiting? {
-        devices[device]?.last { $0.offset < offset }
-    }
+    package func first(of device: Device) -> Waiting? { devices[device]?[0] }
 
     /// How many records of the device are before an offset.
     package func count(before offset: Int64, _ device: Device) -> Int {
-        devices[device]?.count { $0.offset < offset } ?? 0
+        devices[device]?.index(of: offset) ?? 0
     }
 
     /// Where a record is; nil if it has its outcome.
     package func place(of offset: Int64, _ device: Device) -> Place? {
-        devices[device]?.first { $0.offset == offset }?.place
-    }
-
-    /// The next record of this device after an offset.
-    package func successor(of offset: Int64, _ device: Device) -> Waiting? {
-        devices[device]?.first { $0.offset > offset }
+        guard let line = devices[device] else { return nil }
+        let index = line.index(of: offset)
+        return line.has(offset, at: index) ? line[index].place : nil
     }
 }

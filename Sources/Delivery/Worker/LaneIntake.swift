@@ -26,9 +26,21 @@ struct LaneIntake: ~Copyable {
     /// What a record of the topic's batch is to this lane.
     mutating func read(_ stream: StreamIntake) -> LaneRecordReader.Finding { stream.readFirst(&reader) }
 
+    /// What a record is that is read again.
+    mutating func read(
+        _ record: RecordView, _ headers: [HeaderView], of stream: LaneStream
+    ) -> LaneRecordReader.Finding {
+        reader.read(record, headers, from: stream)
+    }
+
     /// - Returns: whether something has arrived.
     mutating func fill(_ stream: StreamIntake, with consumer: inout Consumer) -> Bool {
         stream.fill(with: &consumer, into: &errors)
+    }
+
+    /// How many partitions share what may wait.
+    func share(among partitions: Int) {
+        for stream in streams { stream.share(among: partitions) }
     }
 
     /// The consumer's errors since the last call.
@@ -47,8 +59,9 @@ struct LaneIntake: ~Copyable {
 
 /// One topic of a lane: the batch that was read last, and by partition what has to wait. One owner.
 final class StreamIntake {
-    /// So many records may wait; more stay in Kafka.
+    /// So many records and bytes may wait, by equal shares of the partitions; more stay in Kafka.
     private static let mostWaiting = 20_000
+    private static let mostBytes = 32 << 20
     private static let batchSize = 500
 
     let stream: LaneStream
@@ -58,7 +71,7 @@ final class StreamIntake {
     /// The first record of the batch that was not looked at.
     private var next = 0
     private var waiting: [Int32: PartitionIntake] = [:]
-    private var waitingCount = 0
+    private var partitionCount = 1
     /// Notices a consumer that gets nothing of the topic.
     var watch = ConsumerWatch()
 
@@ -69,8 +82,7 @@ final class StreamIntake {
     }
 
     var isRead: Bool { next == batch.count }
-    var isIdle: Bool { isRead && waitingCount == 0 }
-    var wantsMore: Bool { isRead && waitingCount < Self.mostWaiting }
+    var isIdle: Bool { isRead && waiting.values.allSatisfy(\.isIdle) }
 
     /// The partition of the first record of the batch.
     var partition: Int32? { isRead ? nil : batch[next].partition }
@@ -83,7 +95,7 @@ final class StreamIntake {
     }
 
     func fill(with consumer: inout Consumer, into errors: inout [KafkaError]) -> Bool {
-        guard wantsMore else { return false }
+        guard isRead else { return false }
         batch.removeAll()
         next = 0
         consumer.fill(&batch, from: queue, limit: Self.batchSize, timeout: .zero)
@@ -107,11 +119,29 @@ final class StreamIntake {
 
     // MARK: What waits
 
-    func isWaiting(_ partition: Int32) -> Bool { waiting[partition].map { !$0.isEmpty } ?? false }
+    func isWaiting(_ partition: Int32) -> Bool { waiting[partition].map { !$0.isIdle } ?? false }
+
+    func share(among partitions: Int) { partitionCount = max(1, partitions) }
 
     func wait(_ record: PartitionIntake.Waiting) {
-        waiting[record.record.partition, default: PartitionIntake()].append(record)
-        waitingCount += 1
+        waiting[record.record.partition, default: PartitionIntake()].append(
+            record, most: Self.mostWaiting / partitionCount, mostBytes: Self.mostBytes / partitionCount)
+    }
+
+    /// Whether the first record of the batch comes in its turn; not if it is behind one that was left in Kafka.
+    func isFirstNext() -> Bool {
+        guard let partition, let first else { return false }
+        return waiting[partition]?.isNext(first.offset) ?? true
+    }
+
+    /// Where partitions are to be read again.
+    func takeLeft() -> [TopicPartition: Offset] {
+        var left: [TopicPartition: Offset] = [:]
+        for partition in waiting.keys {
+            guard let offset = waiting[partition]?.takeLeft() else { continue }
+            left[TopicPartition(topic: topic, partition: partition)] = Offset(offset)
+        }
+        return left
     }
 
     /// Counts when what waits in the partition has been handed in.
@@ -132,13 +162,11 @@ final class StreamIntake {
 
     func removeFirstWaiting(_ partition: Int32) {
         waiting[partition]?.removeFirst()
-        waitingCount -= 1
     }
 
     func removeAll() {
         batch.removeAll()
         next = 0
         waiting.removeAll()
-        waitingCount = 0
     }
 }

@@ -13,9 +13,6 @@ struct LaneRecordReader: ~Copyable {
         case unreadable(String)
     }
 
-    /// The most bytes of value and headers. A push is at most half as long, fully escaped; an outcome and a retry repeat what
-    /// a record says, and must fit into their topics.
-    static let maxSize = 64 << 10
     /// What a record has by which a lane asks for the broker's time (ADR 60).
     static let clockHeader: StaticString = "clock-check"
 
@@ -45,8 +42,8 @@ struct LaneRecordReader: ~Copyable {
         }
         guard target.platform == provider else { return .other }
         let size = own.reduce(record.value?.count ?? 0) { $0 + $1.name.count + ($1.value?.count ?? 0) }
-        guard size <= Self.maxSize else {
-            return .unreadable("its value and headers have \(size) bytes, at most \(Self.maxSize) are allowed")
+        guard size <= LaneRecord.maxSize else {
+            return .unreadable("its value and headers have \(size) bytes, at most \(LaneRecord.maxSize) are allowed")
         }
         var note: RetryNote?
         switch stream {

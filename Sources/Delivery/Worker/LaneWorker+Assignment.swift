@@ -80,6 +80,7 @@ extension LaneWorker {
         for partition in core.owned { core.lose(partition) }
         senders.cancel(core.takeCancelled())
         intake.removeAll()
+        waiting.removeAll()
         group = nil
         if case .ending = phase {} else { phase = .unassigned }
         try consumer.unassign()

@@ -134,6 +134,7 @@ extension LaneWorker {
         guard try recall(from: recalls.starts, to: recalls.ends) else { return }
         for partition in core.owned { core.recalled(partition) }
         try consumer.assign(positions)
+        intake.share(among: core.owned.count)
         phase = .reading
         logger.info("sends \(core.owned.count) partitions")
     }

@@ -3,17 +3,45 @@ import KafkaClient
 
 extension LaneWorker {
     /// Hands in what there is, and reads more.
-    mutating func read(_ now: WallTime) {
+    mutating func read(_ now: WallTime) throws(KafkaError) {
         guard case .reading = phase else { return }
         for number in intake.readOrder {
             let stream = intake.streams[number]
             handInWaiting(stream, now)
+            // What was left in Kafka.
+            let left = stream.takeLeft()
+            if !left.isEmpty { try consumer.seek(to: left, timeout: .seconds(5)) }
             handInBatch(stream, now)
-            guard stream.wantsMore, core.owned.contains(where: { core.isReading($0, stream.stream.kind) }) else {
+            guard stream.isRead, core.owned.contains(where: { core.isReading($0, stream.stream.kind) }) else {
                 continue
             }
             if intake.fill(stream, with: &consumer) { refusal = nil }
             handInBatch(stream, now)
+        }
+    }
+
+    /// Reads again what waits in Kafka and may come into memory.
+    mutating func readWaiting(_ now: WallTime) throws {
+        guard case .reading = phase, core.wantsAny || !waiting.isIdle else { return }
+        for partition in core.owned {
+            for (index, stream) in context.streams.enumerated() {
+                let place = TopicPartition(topic: context.topics[index], partition: partition)
+                guard core.nextWanted(of: stream, partition, from: 0) != nil else {
+                    waiting.rest(place)
+                    continue
+                }
+                let errors = try waiting.read(
+                    place,
+                    wanted: { core.nextWanted(of: stream, partition, from: $0) },
+                    take: { record, headers in
+                        guard core.wants(record.offset, of: stream, partition),
+                            case .own(let own, let note) = intake.read(record, headers, of: stream)
+                        else { return }
+                        core.found(
+                            own, note, at: record.offset, of: stream, appendedAt: record.timestamp ?? .epoch, now: now)
+                    })
+                try considerErrors(errors)
+            }
         }
     }
 
@@ -34,6 +62,7 @@ extension LaneWorker {
         while let partition = stream.partition, let first = stream.first {
             guard core.isReading(partition, stream.stream.kind) else { return }
             defer { stream.removeFirst() }
+            guard stream.isFirstNext() else { continue }
             switch intake.read(stream) {
             case .own(let record, let note):
                 let waiting = PartitionIntake.Waiting(
@@ -84,9 +113,9 @@ extension LaneWorker {
     mutating func watchConsumer() throws(KafkaError) {
         guard case .reading = phase else { return }
         for (index, stream) in intake.streams.enumerated() where stream.watch.isCheckDue() {
-            let owned = core.owned.filter { core.isReading($0, stream.stream.kind) && !stream.isWaiting($0) }
+            let owned = core.owned.filter { core.isReading($0, stream.stream.kind) && stream.firstWaiting($0) == nil }
             let places = owned.map { TopicPartition(topic: context.topics[index], partition: $0) }
-            guard stream.wantsMore, let ends = try? consumer.endOffsets(places, timeout: .seconds(2)) else {
+            guard stream.isRead, let ends = try? consumer.endOffsets(places, timeout: .seconds(2)) else {
                 stream.watch.progressed()
                 continue
             }

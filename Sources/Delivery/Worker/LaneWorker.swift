@@ -38,6 +38,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
     var core: DeliveryCore
     var senders: LaneSenders
     var intake: LaneIntake
+    var waiting: WaitingReader
     var group: GroupMetadata?
     var phase = Phase.unassigned
     /// How often the group has assigned partitions.
@@ -78,6 +79,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         self.core = core
         self.senders = senders
         intake = LaneIntake(context, provider)
+        waiting = WaitingReader(context.configuration.kafka, signal: signal, logger: logger.clientSink)
     }
 
     private static func settings(of provider: Platform, _ context: DeliveryContext) -> LaneSettings {
@@ -119,7 +121,10 @@ struct LaneWorker: ~Copyable, GroupWorker {
         if isClockRight { tickCredentials(now) }
         takeAnswers(now)
         try locate()
-        if isClockRight { read(now) }
+        if isClockRight {
+            try readWaiting(now)
+            try read(now)
+        }
         try considerErrors(intake.takeErrors() + (refusal.map { [$0] } ?? []))
         if isClockRight {
             try watchConsumer()
@@ -159,7 +164,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         guard case .reading = phase else { return [] }
         let kinds = PushKind.allCases.filter { kind in core.owned.contains { core.isReading($0, kind) } }
         return intake.streams.indices.filter {
-            intake.streams[$0].wantsMore && kinds.contains(intake.streams[$0].stream.kind)
+            intake.streams[$0].isRead && kinds.contains(intake.streams[$0].stream.kind)
         }
     }
 
@@ -221,6 +226,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         context.board.remove(provider)
         senders.close()
         intake.removeAll()
+        waiting.removeAll()
         consumer.close()
     }
 }
@@ -228,7 +234,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
 extension DeliveryBoard.Lane {
     init(_ status: LaneStatus) {
         inFlight = status.inFlight
-        held = status.held
+        held = status.held + status.waiting
         possiblyTwice = status.possiblyTwice
         isPaused = status.isPaused
         pausedCredentials = status.pausedCredentials

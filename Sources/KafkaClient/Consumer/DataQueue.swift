@@ -69,11 +69,14 @@ final class DataQueue {
         if let lastWakeUp, lastWakeUp.duration(to: now) < .milliseconds(10) { return }
         lastWakeUp = now
         wasOver = false
-        for (_, partition) in wakeUpCalls {
-            var low: Int64 = 0
-            var high: Int64 = 0
-            // The call times out at once, but the request is sent, and that wakes the thread.
-            _ = rd_kafka_query_watermark_offsets(handle.pointer, partition.topic, partition.partition, &low, &high, 0)
-        }
+        for (_, partition) in wakeUpCalls { wakeUp(for: partition) }
+    }
+
+    /// Wakes the thread of a partition's broker.
+    func wakeUp(for partition: TopicPartition) {
+        var low: Int64 = 0
+        var high: Int64 = 0
+        // The call times out at once, but the request is sent, and that wakes the thread.
+        _ = rd_kafka_query_watermark_offsets(handle.pointer, partition.topic, partition.partition, &low, &high, 0)
     }
 }

@@ -130,8 +130,8 @@ struct BroadcastPushTests {
         _ = lane.core.answer(second[0].tag, unavailable, status: 503, now: start)
         #expect(lane.sendNames(now: start) == ["b1"])
         let retries = lane.commit(now: start).retries
-        #expect(retries.map(\.stream) == [.tier(.orders, 0), .tier(.orders, 0)])
-        #expect(retries.map(\.record.messageID) == ["m0", "m1"])
+        #expect(retries.map(\.stream) == [.tier(.orders, 0)] && retries.map(\.record.messageID) == ["m0"])
+        #expect(lane.core.status.waiting == 1)
     }
 
     @Test("a cancelled or replaced broadcast is not sent any more, and ends as cancelled; so does one of no broadcast")

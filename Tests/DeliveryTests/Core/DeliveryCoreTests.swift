@@ -124,39 +124,6 @@ struct DeliveryCoreTests {
         #expect(lane.commit().outcomes.map(\.outcome) == [.gaveUp])
     }
 
-    @Test("a newer record of a device joins the tier of the one that waits, without an attempt")
-    func joins() {
-        var lane = Lane()
-        lane.dispatch()
-        lane.dispatch()
-        lane.exchange(unavailable, status: 503, now: 0)
-        lane.dispatch()
-        let retries = lane.commit().retries
-        #expect(retries.map(\.record.source) == [0, 1, 2] && retries.allSatisfy { $0.tier == 0 })
-        #expect(retries.map(\.note.attempts) == [1, 0, 0])
-    }
-
-    @Test("one that is due before its predecessor hops to that one's tier, which is no attempt")
-    func hops() {
-        var lane = Lane()
-        lane.dispatch()
-        lane.dispatch()
-        lane.exchange(unavailable, status: 503, now: 0)
-        let first = lane.commit().retries
-        lane.retry(first[0], at: 0, now: 10_000)
-        lane.exchange(unavailable, status: 503, now: 10_000)
-        lane.retry(first[1], at: 1, now: 10_000)
-        #expect(lane.send(now: 10_000).isEmpty)
-        let second = lane.commit().retries
-        #expect(second.map(\.record.source) == [0, 1] && second.map(\.tier) == [1, 1])
-        #expect(second.map(\.note.attempts) == [2, 0])
-        // The first is accepted; then the other may go.
-        lane.retry(second[0], at: 0, now: 70_000)
-        lane.retry(second[1], at: 1, now: 70_000)
-        lane.exchange(.accepted(providerID: nil), status: 200, now: 70_000)
-        #expect(lane.send(now: 70_000) == [1])
-    }
-
     @Test("a Retry-After longer than its tier: another hop, without an attempt and without a request")
     func retryAfter() throws {
         var lane = Lane()

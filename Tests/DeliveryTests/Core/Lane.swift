@@ -14,6 +14,8 @@ struct Lane {
 
     var core: DeliveryCore
     private var next: [Int64] = [0, 0]
+    /// What was handed in, by the offsets of the topics.
+    private var logs: [LaneStream: [Int64: (record: LaneRecord, note: RetryNote?, appendedAt: WallTime)]] = [:]
 
     /// - Parameters:
     ///   - committed: of the dispatch topic of orders.
@@ -53,8 +55,27 @@ struct Lane {
         let record = Self.record(
             kind, next[kind.index], device: device, expiresAt: expiresAt, credential: credential,
             broadcast: broadcast)
+        logs[.dispatch(kind), default: [:]][record.source] = (record, nil, now)
         #expect(core.dispatch(record, now: now) == true)
         next[kind.index] += 1
+    }
+
+    /// Reads again what is wanted.
+    ///
+    /// - Returns: the sources of the records that were.
+    @discardableResult
+    mutating func readAgain(now: WallTime = 0) -> [Int64] {
+        var sources: [Int64] = []
+        for stream in core.settings.streams {
+            var position: Int64 = 0
+            while let offset = core.nextWanted(of: stream, 0, from: position) {
+                position = offset + 1
+                guard let entry = logs[stream]?[offset] else { continue }
+                sources.append(entry.record.source)
+                core.found(entry.record, entry.note, at: offset, of: stream, appendedAt: entry.appendedAt, now: now)
+            }
+        }
+        return sources
     }
 
     /// The sources of the records that are sent now.
@@ -78,6 +99,7 @@ struct Lane {
     /// Hands in a record of a retry topic, as it was written.
     mutating func retry(_ retry: LaneTransaction.Retry, at offset: Int64, now: WallTime) {
         let appendedAt = now - core.settings.tiers[retry.tier]
+        logs[.tier(retry.record.kind, retry.tier), default: [:]][offset] = (retry.record, retry.note, appendedAt)
         #expect(
             core.retry(retry.record, retry.note, tier: retry.tier, at: offset, appendedAt: appendedAt, now: now) == true
         )

@@ -31,6 +31,7 @@ extension LaneSimulation {
         takeAnswers(index)
         if let transaction = processes[index].transaction, now >= transaction.endsAt { endTransaction(index) }
         read(index)
+        readAgain(index)
         look(index)
         send(index)
         noteDecisions(index)
@@ -98,6 +99,11 @@ extension LaneSimulation {
         processes[index].answers.removeAll { $0.at <= now }
         for answer in due {
             processes[index].forget(answer.tag)
+            switch answer.verdict {
+            // What may not be tried before a time may have to wait once more.
+            case .retry, .slowDown: failures += 2
+            case .accepted, .refused, .deadDevice, .refreshCredential, .pauseCredential: break
+            }
             if processes[index].core.answer(answer.tag, answer.verdict, status: answer.status, now: now) != nil {
                 processes[index].credentialReadyAt = now + 300
             }
@@ -128,6 +134,39 @@ extension LaneSimulation {
                 processes[index].core.reached(position, of: place.stream, place.partition)
             }
         }
+    }
+
+    /// Reads again what is wanted: some of it now.
+    private mutating func readAgain(_ index: Int) {
+        for place in logs.keys.sorted(by: {
+            ($0.partition, $0.stream.index(tiers: 3)) < ($1.partition, $1.stream.index(tiers: 3))
+        }) {
+            guard processes[index].core.owns(place.partition), owners[place.partition] == index else { continue }
+            var position: Int64 = 0
+            while let offset = processes[index].core.nextWanted(of: place.stream, place.partition, from: position) {
+                position = offset + 1
+                if chance(40) { continue }
+                guard let entry = logs[place]?[Int(offset)], entry.isOurs else {
+                    problems.append("\(offset) of \(place.stream) is wanted, and is no record")
+                    return
+                }
+                processes[index].core.found(
+                    entry.record, entry.note, at: offset, of: place.stream, appendedAt: entry.appendedAt, now: now)
+            }
+        }
+        checkMemory(processes[index].core)
+    }
+
+    /// What is held is bounded, of the lane and of each device.
+    private mutating func checkMemory(_ core: DeliveryCore) {
+        mostWaiting = max(mostWaiting, core.status.waiting)
+        if core.held.count > 4 * core.settings.inFlight { problems.append("\(core.held.count) are held") }
+        let devices = Dictionary(grouping: core.held.values) { "\($0.record.kind) \($0.record.device)" }
+        if let most = devices.values.map(\.count).max(), most > DeliveryCore.mostOfDevice {
+            problems.append("\(most) of a device are held")
+        }
+        let sizes = core.held.values.reduce(0) { $0 + $1.size }
+        if core.heldBytes != sizes { problems.append("\(sizes) bytes are held, \(core.heldBytes) are counted") }
     }
 
     private mutating func feed(_ entry: Entry, at offset: Int64, of place: Place, to index: Int) -> Bool {

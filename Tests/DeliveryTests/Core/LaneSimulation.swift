@@ -13,6 +13,10 @@ struct LaneSimulation {
         var devices = 20
         var partitions = 3
         var processes = 3
+        /// Of the records, those of one device, in percent.
+        var busyDevice = 0.0
+        /// The window; a small one is full often.
+        var window = 64
     }
 
     /// A record of a topic; nil of a transaction's marker or an aborted record.
@@ -90,7 +94,11 @@ struct LaneSimulation {
     var problems: [String] = []
     var crashes = 0
     var aborts = 0
+    /// Records of retry topics that have committed, and the answers after which there has to be one.
     var hops = 0
+    var failures = 0
+    /// The most records that waited in Kafka at once.
+    var mostWaiting = 0
 
     init(seed: UInt64, rates: Rates = Rates()) {
         self.seed = seed
@@ -104,7 +112,7 @@ struct LaneSimulation {
         var settings = LaneSettings(
             dispatchTopics: topics, partitions: Int32(rates.partitions),
             credentials: ["shop"])
-        settings.window = 64
+        settings.window = rates.window
         settings.inFlight = 8
         settings.tiers = [200, 1_000, 5_000]
         settings.longestTry = 30_000
@@ -125,7 +133,8 @@ struct LaneSimulation {
         if kind == .broadcasts, broadcasts.isEmpty || Int.random(in: 0..<8, using: &random) == 0 {
             broadcasts.append(Broadcast(at: now))
         }
-        let device = UInt64.random(in: 0..<UInt64(rates.devices), using: &random)
+        let isBusy = Double.random(in: 0..<100, using: &random) < rates.busyDevice
+        let device = isBusy ? 0 : UInt64.random(in: 0..<UInt64(rates.devices), using: &random)
         let partition = Int32(device % UInt64(rates.partitions))
         let place = Place(stream: .dispatch(kind), partition: partition)
         if Int.random(in: 0..<6, using: &random) == 0 { logs[place, default: []].append(nil) }

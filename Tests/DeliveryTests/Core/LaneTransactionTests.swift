@@ -117,7 +117,8 @@ struct LaneTransactionTests {
         lane.core.recall(1, of: 0, .tier(.orders, 0), at: 0, device: 1)
         lane.core.recalled(0)
         _ = lane.commit()
-        #expect(lane.core.dispatch(Lane.record(.orders, 3, device: 1), now: 0) == true)
+        #expect(lane.core.dispatch(Lane.record(.orders, 3, device: 2), now: 0) == true)
+        lane.exchange(AttemptFailure.noAnswer(mayHaveArrived: false).verdict, status: nil, now: 0)
         #expect(lane.commit().retries.map(\.record.source) == [3] && lane.core.possiblyTwice == 1)
     }
 
@@ -218,7 +219,7 @@ struct LaneTransactionTests {
         #expect(lane.send(now: 22_504) == [1])
     }
 
-    @Test("what waits in the retry topics is recalled: a newer record joins it, and what is finished is not")
+    @Test("what waits in the retry topics is recalled: a newer record waits for it, and what is finished is not")
     func recalled() {
         var lane = Lane(isActive: false)
         var core = lane.core
@@ -227,7 +228,7 @@ struct LaneTransactionTests {
         _ = lane.commit()
         lane.dispatch()
         lane.dispatch(device: 7)
-        #expect(lane.send() == [0])
-        #expect(lane.commit().retries.map(\.tier) == [2])
+        #expect(lane.send() == [0] && lane.readAgain().isEmpty)
+        #expect(lane.commit().retries.isEmpty && lane.core.status.waiting == 1)
     }
 }
