@@ -45,7 +45,7 @@ extension LaneWorker {
         } catch let error as KafkaError where error.recovery == .retry {
             if search.isLate(context), patience.isDue("committed") {
                 logger.warning(
-                    "still waiting for the committed offsets: a transaction of this lane has not ended: \(error)")
+                    "still waiting for the committed offsets: a transaction of the sender has not ended: \(error)")
             }
         }
     }
