@@ -13,4 +13,6 @@ package enum DeliveryOutcome: String, CaseIterable, Sendable, Encodable {
     case gaveUp = "gave_up"
     /// Its broadcast was cancelled or replaced before it was accepted.
     case cancelled
+    /// A newer push of its device, with the collapse key that both their requests set, was waiting when it was its turn.
+    case superseded
 }

@@ -87,7 +87,7 @@ struct DeliveryRecordTests {
         let cases = [
             (
                 "\"dead_device\"", "\"lost\"",
-                "outcome has another value; allowed is accepted, expired, dead_device, refused, gave_up, cancelled"
+                "outcome has another value; allowed is accepted, expired, dead_device, refused, gave_up, cancelled, superseded"
             ),
             (#""topic":"notifications.dispatch","#, "", "topic is missing; allowed is a string"),
             (

@@ -95,6 +95,9 @@ extension DeliveryCore {
         let key = HeldKey(kind: own.kind, partition: own.partition, source: own.source)
         held[key] = record
         heldBytes += record.size
+        if state.orders[key.kind.index].first(of: own.device) != nil, let collapse = record.collapse {
+            state.keys[key.kind.index].put(key.source, of: own.device, collapse)
+        }
         let turn = state.orders[key.kind.index].put(key.source, of: own.device, at: .held)
         let notBefore = record.note.notBefore
         record.note.notBefore = nil
@@ -180,6 +183,9 @@ extension DeliveryCore {
         state.orders[key.kind.index].remove(key.source, of: record.device)
         state.streams[place(ended.stream)].finish(ended.offset)
         state.sends[key.kind.index].end(record.device)
+        if !state.keys[key.kind.index].isEmpty, let collapse = ended.collapse {
+            state.keys[key.kind.index].remove(key.source, of: record.device, collapse)
+        }
         guard let next = state.orders[key.kind.index].first(of: record.device) else { return }
         let nextKey = key.with(next.offset)
         if held[nextKey]?.isQueued == false { enqueue(nextKey) }

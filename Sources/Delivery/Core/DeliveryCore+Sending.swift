@@ -58,6 +58,10 @@ extension DeliveryCore {
                 conclude(key, record.note.attempts == 0 ? .expired : .gaveUp, now: now)
                 continue
             }
+            if partitions[key.partition]?.isSuperseded(record) ?? false {
+                conclude(key, .superseded, now: now)
+                continue
+            }
             if kind == .broadcasts {
                 switch broadcasts.standing(of: record.record.broadcast, readAt: record.usedUntil) {
                 case .current: break

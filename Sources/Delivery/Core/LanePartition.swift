@@ -35,6 +35,7 @@ final class LanePartition {
     var orders: [DeviceOrder]
     /// Of each kind.
     var sends: [DeviceSends]
+    var keys: [NewestOfKeys]
     /// What the group has.
     var committed: [LaneOffset]
 
@@ -46,8 +47,16 @@ final class LanePartition {
         turns = streams.map { _ in WantedOffsets() }
         hops = turns
         hopped = streams.map { _ in (-1, .epoch) }
+        keys = PushKind.allCases.map { _ in NewestOfKeys() }
         orders = PushKind.allCases.map { _ in DeviceOrder() }
         self.committed = committed
+    }
+
+    /// Whether a newer push of its device waits with the collapse key of both requests.
+    func isSuperseded(_ record: HeldRecord) -> Bool {
+        let keys = keys[record.stream.kind.index]
+        guard !keys.isEmpty, let collapse = record.collapse else { return false }
+        return keys.has(after: record.record.source, of: record.record.device, collapse)
     }
 
     /// A transaction is taken that has all outcomes.
@@ -92,6 +101,8 @@ final class HeldRecord {
     let offset: Int64
     /// Of its record.
     let size: Int
+    /// The collapse key that a request has set.
+    private(set) lazy var collapse = record.collapse
     /// Up to when ``RetryNote/used`` counts.
     var usedUntil: WallTime
     /// Whether it is among the ready ones or in flight.

@@ -128,7 +128,7 @@ package struct DeadEvidence {
                 devices[device, default: [:]][target] = finding
             }
             answers[credential, default: Answers()].note(dead: device, in: partition)
-        case .expired, .refused, .gaveUp, .cancelled: break
+        case .expired, .refused, .gaveUp, .cancelled, .superseded: break
         }
     }
 

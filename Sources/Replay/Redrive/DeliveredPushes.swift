@@ -46,7 +46,7 @@ extension DeliveryOutcome {
     fileprivate var isUndelivered: Bool {
         switch self {
         case .refused, .gaveUp: true
-        case .accepted, .expired, .deadDevice, .cancelled: false
+        case .accepted, .expired, .deadDevice, .cancelled, .superseded: false
         }
     }
 }

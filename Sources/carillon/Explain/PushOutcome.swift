@@ -43,6 +43,7 @@ struct PushOutcome: Encodable {
             case .refused: "refused"
             case .gaveUp: "given up"
             case .cancelled: "cancelled with its broadcast"
+            case .superseded: "superseded by a newer push with its collapse key"
             }
         let answer = [status.map(String.init), reason].compactMap(\.self).joined(separator: " ")
         var parts = [answer.isEmpty ? meaning : "\(meaning) (\(answer))", requests]

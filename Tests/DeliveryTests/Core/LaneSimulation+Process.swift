@@ -260,6 +260,7 @@ extension LaneSimulation {
                     found.append("\(outcome.messageID) is given up, and not why")
                 }
             case .cancelled: if !wasOver(key) { found.append("\(outcome.messageID) is cancelled, and was not") }
+            case .superseded: if !hasNewer(key) { found.append("\(outcome.messageID) is superseded by nothing") }
             case .refused: break
             }
         }
@@ -269,6 +270,16 @@ extension LaneSimulation {
         let twice = accepted.values.reduce(0) { $0 + $1 - 1 }
         if twice > possiblyTwice { found.append("\(twice) were sent twice, at most \(possiblyTwice) were said") }
         return found
+    }
+
+    /// Whether there is a newer record of the device with the same collapse key.
+    private func hasNewer(_ id: ID) -> Bool {
+        guard let older = sources.first(where: { self.id($0) == id }), let collapse = older.collapse else {
+            return false
+        }
+        return sources.contains {
+            $0.kind == id.kind && $0.device == older.device && $0.source > id.source && $0.collapse == collapse
+        }
     }
 
     private func wasOver(_ id: ID) -> Bool {

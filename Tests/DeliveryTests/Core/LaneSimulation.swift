@@ -141,11 +141,15 @@ struct LaneSimulation {
         let life = Int64(rates.isQuiet ? 600_000 : Int.random(in: 300...90_000, using: &random))
         // The dispatcher has stopped before a broadcast is over for long.
         let live = broadcasts.indices.filter { broadcasts[$0].endedAt.map { now - $0 < 500 } ?? true }
-        let record = LaneRecord(
+        var record = LaneRecord(
             kind: kind, partition: partition, source: Int64(logs[place, default: []].count), device: device,
             deviceHash: String(repeating: "0", count: 64), messageID: "m\(sources.count)", platform: .fcm,
             credential: 0, expiresAt: now + life,
             broadcast: kind == .broadcasts ? live.randomElement(using: &random).map { Int64($0) } : nil)
+        if kind == .orders, Int.random(in: 0..<4, using: &random) == 0 {
+            let key = Bool.random(using: &random) ? "a" : "b"
+            record.value = Array(#"{"message":{"android":{"collapse_key":"\#(key)"}}}"#.utf8)
+        }
         let isOurs = Int.random(in: 0..<8, using: &random) > 0
         logs[place, default: []].append(Entry(record: record, appendedAt: now, isOurs: isOurs))
         if isOurs { sources.append(record) }

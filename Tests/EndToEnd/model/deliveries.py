@@ -64,6 +64,11 @@ def verify_deliveries(run):
     report = Report()
     pushes = {(each.partition, each.offset): each for each in map(push_of, run.dispatch)}
     _take_requests(pushes.values(), run, report)
+    keyed = {}
+    for push in pushes.values():
+        if push.own_key:
+            push.same_key = keyed.setdefault((push.device, push.own_key), [])
+            push.same_key.append(push)
     _take_outcomes(pushes, run, report)
     for push in pushes.values():
         _check_outcome(push, run, report)
@@ -169,6 +174,11 @@ def _check_outcome(push, run, report):
             _check_reason(push, value, said, report)
             if record.timestamp < min(push.expires - run.longest_wait, push.timestamp + run.give_up):
                 report.add("given up too early", f"{said}, written at {record.timestamp}")
+        case "superseded":
+            if answers and not is_undone:
+                report.add("superseded after an answer", said)
+            if not push.has_newer_with_its_key(record.timestamp):
+                report.add("superseded by no newer push", said)
         # Of broadcasts alone, which have a topic of their own.
         case "cancelled":
             report.add("cancelled, and no broadcast", said)
@@ -231,7 +241,7 @@ def _check_pair(older, newer, run, report):
     if late:
         is_over = any(each.place < first.place for each in older.requests)
     else:
-        is_over = older.outcome in ("gave_up", "refused")
+        is_over = older.outcome in ("gave_up", "refused", "superseded")
         # Given up by a process that died before it had committed that: by then it had expired.
         if older.outcome == "expired" and run.may_be_given_up(older, first):
             is_over = run.is_disturbed(first.time, older.outcomes[0][0].timestamp)

@@ -79,6 +79,16 @@ class Push:
     requests: list = field(default_factory=list)
     # Pairs of the outcome's record and its value.
     outcomes: list = field(default_factory=list)
+    # All pushes of the device with its own collapse key, itself among them.
+    same_key: list = field(default_factory=list)
+
+    @property
+    def own_key(self):
+        """The collapse key that its request has set. Other pushes have their message id for one, or none."""
+        return None if self.collapse == self.message else self.collapse
+
+    def has_newer_with_its_key(self, time):
+        return any(each.offset > self.offset and each.timestamp <= time for each in self.same_key)
 
     @property
     def name(self):

@@ -5,7 +5,7 @@ import json
 import unittest
 
 from model.deliveries import verify_deliveries, verify_one_outcome
-from model.pushes import apns_id, lane_offset
+from model.pushes import apns_id, lane_offset, push_of
 from tests.sample_deliveries import RETRY, TOPIC, SampleDeliveries, changed
 
 
@@ -152,6 +152,24 @@ class VerifierOfDeliveries(unittest.TestCase):
     def test_cancelled_and_no_broadcast(self):
         self.change_outcome("expired", outcome="cancelled")
         self.assertEqual(self.kinds(), {"cancelled, and no broadcast"})
+
+    def test_superseded_by_a_newer_push_with_its_key(self):
+        _, value = self.outcome("gave_up")
+        self.change_outcome("gave_up", outcome="superseded")
+        self.assertEqual(self.kinds(), {"superseded by no newer push"})
+        at = next(at for at, each in enumerate(self.run_.dispatch) if push_of(each).message == value["message_id"])
+        older, partition = self.run_.dispatch[at], value["partition"]
+        own = f'"collapse_key":"{value["message_id"]}"'.encode()
+        older = older._replace(value=older.value.replace(own, b'"collapse_key":"k"', 1))
+        headers = [(name, b"msg-newer" if name == "message-id" else each) for name, each in older.headers]
+        newer = older._replace(offset=self.run_.ends[TOPIC, partition], headers=headers)
+        self.run_.dispatch[at] = older
+        self.run_.dispatch.append(newer)
+        self.run_.waiting.append(newer)
+        for at, each in enumerate(self.run_.requests):
+            if each.message == value["message_id"]:
+                self.change_request(at, collapse="k", body=push_of(older).body)
+        self.assertEqual(self.kinds(), set())
 
     def test_given_up_for_a_reason_that_nobody_gave(self):
         self.change_outcome("gave_up", reason="QUOTA_EXCEEDED")
