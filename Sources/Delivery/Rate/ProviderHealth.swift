@@ -18,8 +18,8 @@ package struct ProviderHealth: Sendable {
 
     /// An answer, or its absence.
     ///
-    /// - Returns: whether the provider fails: over half of at least 20, or those of the last three devices, were 5xx,
-    ///   time-outs or broken connections.
+    /// - Returns: whether the provider fails: over half of at least 20 or, where they are fewer, those of the last three
+    ///   devices were 5xx, time-outs or broken connections. Of many, three in a row fail by chance.
     package mutating func record(_ kind: AnswerKind, of device: DeviceOrder.Device, now: WallTime) -> Bool {
         let second = now.milliseconds / 1_000
         advance(to: second)
@@ -31,9 +31,8 @@ package struct ProviderHealth: Sendable {
             if failed.count < Self.fewestDevices, !failed.contains(device) { failed.append(device) }
         case .answered, .throttled: failed.removeAll(keepingCapacity: true)
         }
-        if failed.count == Self.fewestDevices { return true }
         let (all, failures) = (answers.reduce(0, +), failures.reduce(0, +))
-        return all >= Self.fewest && failures * 2 > all
+        return all < Self.fewest ? failed.count == Self.fewestDevices : failures * 2 > all
     }
 
     /// Forgets everything: after a pause.

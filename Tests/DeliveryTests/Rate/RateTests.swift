@@ -104,6 +104,18 @@ struct PauseTests {
         #expect(health.record(.failed, of: 1, now: 500_000) == false)
     }
 
+    @Test("three devices in a row fail by chance where there are many answers, and pause a lane where there are few")
+    func chance() {
+        var (busy, quiet) = (ProviderHealth(), ProviderHealth())
+        for device in 0..<20 as Range<UInt64> { _ = busy.record(.answered, of: device, now: 1_000) }
+        for device in 0..<3 as Range<UInt64> {
+            let (isPaused, isQuietPaused) = (
+                busy.record(.failed, of: device, now: 1_000), quiet.record(.failed, of: device, now: 1_000)
+            )
+            #expect(!isPaused && isQuietPaused == (device == 2))
+        }
+    }
+
     @Test("answers of the last ten seconds count together")
     func sliding() {
         var health = ProviderHealth()
