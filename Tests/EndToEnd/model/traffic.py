@@ -31,10 +31,20 @@ class Seen:
     lifetime: Optional[str] = None
 
 
-def read_seen(path):
-    """In the order in which the requests came. The last line may be written just now."""
-    with open(path) as lines:
-        return sorted((Seen(**json.loads(line)) for line in lines if line.endswith("\n")), key=lambda each: each.n)
+class Traffic:
+    """The log while it grows: what was read once is not read again."""
+
+    def __init__(self, path):
+        self.path, self.position, self.known = path, 0, []
+
+    def seen(self):
+        """In the order in which the requests came. The last line may be written just now."""
+        with open(self.path) as lines:
+            lines.seek(self.position)
+            while (line := lines.readline()).endswith("\n"):
+                self.known.append(Seen(**json.loads(line)))
+                self.position = lines.tell()
+        return sorted(self.known, key=lambda each: each.n)
 
 
 def by_message(seen):

@@ -21,7 +21,7 @@ from harness.waiting import Failure, expect, now_ms, pause, wait_for
 from harness.world import check
 from model.pushes import push_of
 from model.report import Report
-from model.traffic import check_outcomes, check_requests, in_flight, read_seen
+from model.traffic import Traffic, check_outcomes, check_requests, in_flight
 
 SIZES = {"backlog": 6_000, "others": 3_000, "devices": 100, "each": 30, "pushes": 3_000, "rate": 600, "kills": 2, "freezes": 1}
 SESSION_TIMEOUT = 6
@@ -49,6 +49,7 @@ class Busy:
         self.world.create_topics()
         self.endpoint = Endpoint(self.world.folder / "providers", harness.seed)
         self.endpoint.set(**state)
+        self.traffic = Traffic(self.endpoint.log)
         self.began = time.monotonic()
 
     def say(self, text):
@@ -84,7 +85,7 @@ class Busy:
 
     @property
     def seen(self):
-        return read_seen(self.endpoint.log)
+        return self.traffic.seen()
 
     def check(self, disturbances=()):
         """What the verifier says of the whole run."""
