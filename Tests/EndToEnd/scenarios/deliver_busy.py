@@ -152,8 +152,12 @@ def beside(harness, name, count, each, **state):
         first = wait_for("a request", lambda: run.seen)[0].at
         took = seconds_until_all(run, others, first, 10)
         took_new = seconds_until_all(run, new, produce(new), 5)
-        elapsed, seen, hashes = (now_ms() - first), run.seen, {target.token_hash for target in crowd}
-        share = sum(each.taken for each in seen if each.device in hashes) / count / (elapsed / LATENCY)
+        # Its rate from here on, when nobody else is sent to.
+        began, hashes = now_ms(), {target.token_hash for target in crowd}
+        wait_for("the backlog was watched", lambda: now_ms() - began > 5_000)
+        seen, elapsed = run.seen, now_ms() - began
+        taken = sum(each.taken for each in seen if each.device in hashes and each.at >= began)
+        share = taken / count / (elapsed / LATENCY)
         report = Report()
         check_requests([push_of(record) for record in run.world.cluster.read(run.world.dispatch)], seen, report)
         run.say(f"the others within {took:.1f} s, the new ones within {took_new:.1f} s; the backlog at {share:.0%} of 1/latency")
