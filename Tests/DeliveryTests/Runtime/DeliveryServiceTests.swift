@@ -30,7 +30,8 @@ struct DeliveryServiceTests {
         let service = try sender(fcm: file, apns: "/nowhere/key", log: log)
         let running = Task { try await service.run() }
         let reason = "nothing is sent to apns: delivery.credentials: /nowhere/key: there is no such file"
-        let deadline = ContinuousClock.now + .seconds(30)
+        // The run is a task among those of all other tests, which may keep it waiting for a minute.
+        let deadline = ContinuousClock.now + .seconds(300)
         while !service.readiness.reasons.contains(reason) || log.messages.count < 2, .now < deadline {
             try await Task.sleep(for: .milliseconds(10))
         }
