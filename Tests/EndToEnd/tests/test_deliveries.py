@@ -244,6 +244,14 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.change_request(at, lifetime=f"{left + 2}s")
         self.assertEqual(self.kinds(), {"another lifetime"})
 
+    def test_a_lifetime_from_before_a_freeze_is_right_until_its_process_has_sent_what_it_had(self):
+        at = self.first_request(lambda each: each.provider == "fcm" and each.lifetime != "0s")
+        request = self.run_.requests[at]
+        self.change_request(at, lifetime=f"{int(request.lifetime.removesuffix('s')) + 8}s")
+        self.assertEqual(self.kinds(), {"another lifetime"})
+        self.run_.disturbances.append((request.time - 8_000, request.time))
+        self.assertEqual(self.kinds(), set())
+
     def test_a_lifetime_that_is_too_short(self):
         at = self.first_request(lambda each: each.provider == "fcm" and int(each.lifetime.removesuffix("s")) > 3)
         left = int(self.run_.requests[at].lifetime.removesuffix("s"))
