@@ -201,7 +201,7 @@ def _check_request(push, request, run, report):
     said = f"{push.name}: line {request.place}"
     if request.provider != push.platform:
         report.add("sent to the other provider", said)
-    if request.time > push.expires + run.tolerance:
+    if request.time > push.expires + run.latest(request.time):
         report.add("sent after its expiry", f"{said}, {request.time - push.expires} ms late")
     if push.lifetime is not None:
         if request.lifetime != push.lifetime:

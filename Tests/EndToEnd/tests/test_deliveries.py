@@ -233,10 +233,14 @@ class VerifierOfDeliveries(unittest.TestCase):
         _, value = self.outcome("accepted")
         push = self.by_message[value["message_id"]]
         request = self.run_.requests[self.first_request(lambda each: each.message == push.message and each.is_final)]
-        self.run_.disturbances = [(0, push.expires * 2)]
+        self.run_.disturbances = [(0, push.expires)]
         self.run_.possibly_twice += 1
-        self.add_request(request._replace(time=push.expires + self.run_.tolerance + 1, lifetime="0s"))
+        late = push.expires + self.run_.tolerance + 1
+        self.add_request(request._replace(time=late, lifetime="0s"))
         self.assertEqual(self.kinds(), {"sent after its expiry"})
+        # What a frozen process had in hand goes out after it.
+        self.run_.disturbances.append((push.expires - 8_000, late))
+        self.assertEqual(self.kinds(), set())
 
     def test_a_lifetime_beyond_the_expiry(self):
         at = self.first_request(lambda each: each.provider == "fcm" and each.lifetime != "0s")
