@@ -79,7 +79,7 @@ extension DeliveryCore {
         let tried = min(left, settings.longestTry - record.note.used)
         let wait = max(after ?? 0, advised < tried ? advised : 0)
         guard record.note.used < settings.longestTry, wait < left,
-            let longest = settings.tiers.lastIndex(where: { $0 < left })
+            let longest = longestTier(within: left)
         else {
             conclude(key, .gaveUp, now: now)
             return

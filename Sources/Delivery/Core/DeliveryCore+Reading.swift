@@ -131,6 +131,11 @@ extension DeliveryCore {
         return max(ladder, settings.tiers.lastIndex { $0 <= wait } ?? 0)
     }
 
+    /// The longest retry topic from which a push comes back while it lives; nil if none does.
+    ///
+    /// - Parameter left: the milliseconds that it still lives.
+    func longestTier(within left: Int64) -> Int? { settings.tiers.lastIndex { $0 < left } }
+
     /// Writes a held record to a retry topic.
     mutating func park(_ key: HeldKey, in tier: Int) {
         guard let record = release(key), let state = partitions[key.partition] else { return }

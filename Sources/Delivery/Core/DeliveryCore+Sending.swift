@@ -111,9 +111,7 @@ extension DeliveryCore {
     /// that comes back and still cannot be sent waits longer; for the rate alone it makes way once.
     private func makesWay(_ record: HeldRecord, _ credential: Int, now: WallTime) -> Int? {
         guard hasOthers(credential), record.stream.tier == nil || !mayUse(credential) else { return nil }
-        let left = record.record.expiresAt - now
-        guard let longest = settings.tiers.lastIndex(where: { $0 < left }) else { return nil }
-        return min(record.stream.tier.map { $0 + 1 } ?? 0, longest)
+        return longestTier(within: record.record.expiresAt - now).map { min(tier(after: record.stream), $0) }
     }
 
     private mutating func send(
