@@ -151,7 +151,9 @@ class Roles(Together):
             self.say(f"{len(roles)} processes were at work, and have drained")
         load.halt()
         accepted = collections.Counter((each.device, each.message) for each in read_requests(self.stand_in.log) if each.is_accepted)
-        if twice := [push for push, count in accepted.items() if count > 1]:
+        # An event that comes again is a new one, with the same message id, where its order no longer remembers it.
+        written = collections.Counter(push for topic in self.dispatched for _, push in self.pushes_of(topic))
+        if twice := list((accepted - written).items()):
             raise Failure(f"{len(twice)} pushes were sent twice without a kill: {twice[:3]}")
 
 

@@ -147,6 +147,11 @@ class Together:
     def dispatched(self):
         return [self.channels.topics["dispatch"], self.channels.dispatch]
 
+    def pushes_of(self, topic):
+        """Its records, each with the device and the message id."""
+        for record in self.cluster.stream(topic):
+            yield record, (record.key.decode(), dict(record.headers)["message-id"].decode())
+
     def _ended(self):
         """By topic, partition and offset of the dispatch record: its outcomes."""
         found = collections.defaultdict(list)
@@ -174,9 +179,8 @@ class Together:
         # A device that left and came back gets the same message again; and what a process had not committed is sent again.
         outcomes, twice = collections.Counter(), 0
         for topic in self.dispatched:
-            for record in self.cluster.stream(topic):
+            for record, push in self.pushes_of(topic):
                 found = ended.pop((topic, record.partition, record.offset), [])
-                push = record.key.decode(), dict(record.headers)["message-id"].decode()
                 if len(found) != 1:
                     raise Failure(f"{topic}/{record.partition}/{record.offset} has {len(found)} outcomes")
                 outcomes[topic.removeprefix(self.channels.name), found[0]["outcome"]] += 1
