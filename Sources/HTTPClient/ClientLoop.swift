@@ -58,9 +58,6 @@ final class ClientLoop {
             publish()
             if isDone { break }
             wait()
-            let now = MonotonicClock.now
-            for connection in connections { connection.tick(now) }
-            if now >= nextExpiry { expire(now) }
         } while true
         end()
     }
@@ -86,6 +83,7 @@ final class ClientLoop {
             guard let tag = transfer.request?.tag, tags?.contains(tag) ?? true else { return nil }
             return .cancelled(sent: transfer.isSent)
         }
+        for connection in connections { connection.flush() }
     }
 
     private func publish() {
@@ -106,8 +104,9 @@ final class ClientLoop {
 
     /// Gives what waits to connections, and makes connections for what has none.
     private func startWaiting() {
-        let now = MonotonicClock.now
-        while !idle.isEmpty, let request = queue.popFirst() { begin(request, now) }
+        // In this order: what the process is stopped for in between counts as passed.
+        let (now, instant) = (MonotonicClock.now, ContinuousClock.now)
+        while !idle.isEmpty, let request = queue.popFirst() { begin(request, now, instant) }
         for origin in origins where origin.hasWaiting {
             origin.endIdle(now: now)
             send(origin)
@@ -120,7 +119,7 @@ final class ClientLoop {
         }
     }
 
-    private func begin(_ request: HTTPRequest, _ now: UInt64) {
+    private func begin(_ request: HTTPRequest, _ now: UInt64, _ instant: ContinuousClock.Instant) {
         guard let origin = origin(of: request.url) else {
             return add(request.tag, .failure(.invalidRequest(detail: "the address is none of https:// with a host")))
         }
@@ -130,7 +129,7 @@ final class ClientLoop {
                 .failure(.invalidRequest(detail: "the header \(name) has a character that no header may have")))
         }
         let transfer = idle.removeLast()
-        transfer.begin(request, at: now, within: timeout)
+        transfer.begin(request, at: now, within: timeout, longestWait: longestRound, instant: instant)
         nextExpiry = min(nextExpiry, transfer.nextExpiry(after: now))
         origin.wait(transfer)
     }
@@ -140,7 +139,7 @@ final class ClientLoop {
         while let connection = origin.room {
             while connection.hasRoom, let transfer = origin.takeFirst() {
                 guard let request = transfer.request else { continue }
-                if transfer.isLate {
+                if transfer.hasWaitedTooLong {
                     finish(transfer, .failure(.tooLate))
                 } else if !connection.submit(transfer, request) {
                     origin.putBack(transfer)
@@ -187,10 +186,9 @@ final class ClientLoop {
             }
             finish(transfer, .failure(failure))
         }
-        for connection in connections { connection.flush() }
     }
 
-    /// Ends what has taken too long, and what was not sent by its time.
+    /// Ends what has taken too long, and what was not sent by its time. Before anything more is sent.
     private func expire(_ now: UInt64) {
         var silent: [(connection: Connection, since: UInt64)] = []
         giveUp { transfer in
@@ -202,24 +200,24 @@ final class ClientLoop {
             return now >= transfer.sendBy && !transfer.isSent ? .tooLate : nil
         }
         for item in silent { item.connection.endIfSilent(since: item.since) }
-        for transfer in transfers where now >= transfer.sendBy { transfer.connection?.endIfBlocked() }
+        for transfer in transfers where now >= transfer.sendBy && transfer.isStuck {
+            transfer.connection?.endIfBlocked("a request that it did not take in time could not be taken back")
+        }
         nextExpiry = transfers.lazy.map { $0.nextExpiry(after: now) }.min() ?? .max
     }
 
-    /// Whether the process was stopped for a while, as seen before each write: what was made before would be sent now, requests
-    /// that may be too late by now, and somebody else's by now. Some may have been sent before.
-    var wasStopped: Bool { MonotonicClock.now - lastRound > longestRound }
+    /// Whether the process was stopped for a while, as seen before each write: what was made before would be sent now, with a
+    /// lifetime that is too long by now, and as somebody else's by now.
+    func wasStopped(at now: UInt64 = MonotonicClock.now) -> Bool { now - lastRound > longestRound }
 
-    static let stopped = HTTPFailure.connectionLost(sent: true, detail: "this process was stopped meanwhile")
+    static let stopped = "this process was stopped meanwhile"
 
-    private func noticeFreeze() {
-        let wasStopped = wasStopped
-        lastRound = MonotonicClock.now
-        guard wasStopped else { return }
-        for connection in connections where connection.hasUnsent { connection.end(Self.stopped) }
+    /// Takes back what the server does not have all of yet; what waits for a stream is looked at when it gets one.
+    private func continueAfterStop() {
         giveUp { transfer in
-            transfer.isLate ? Self.stopped : nil
+            transfer.connection == nil || transfer.isSent || transfer.request?.madeAt == nil ? nil : .tooLate
         }
+        for connection in connections { connection.endIfBlocked(Self.stopped) }
     }
 
     /// The configured name of a header of an answer that is kept.
@@ -244,18 +242,24 @@ extension ClientLoop {
         }
     }
 
-    /// Waits until a connection has something, libcurl's own timers are due, or somebody wakes the client.
+    /// Waits until a connection has something, libcurl's own timers are due, or somebody wakes the client; reads what is
+    /// there, ends what is too late, and only then sends more.
     private func wait() {
-        let connections = connections.filter { $0.descriptor >= 0 }
+        let connections = connections
+        let connected = connections.filter { $0.descriptor >= 0 }
         waits.removeAll(keepingCapacity: true)
-        for connection in connections {
+        for connection in connected {
             let events = CURL_WAIT_POLLIN | (connection.isBlocked ? CURL_WAIT_POLLOUT : 0)
             waits.append(curl_waitfd(fd: connection.descriptor, events: Int16(events), revents: 0))
         }
         curl_multi_poll(multi, &waits, UInt32(waits.count), patience, nil)
-        // Before anything more is sent.
-        noticeFreeze()
-        for (connection, wait) in zip(connections, waits) where wait.revents != 0 { connection.receive() }
+        for (connection, wait) in zip(connected, waits) where wait.revents != 0 { connection.receive() }
+        let now = MonotonicClock.now
+        for connection in connections { connection.tick(now) }
+        if wasStopped(at: now) { continueAfterStop() }
+        lastRound = now
+        if now >= nextExpiry { expire(now) }
+        for connection in connections { connection.flush() }
     }
 
     /// Milliseconds.

@@ -33,6 +33,8 @@ final class Connection {
     private var session: OpaquePointer?
     private var outgoing: [UInt8] = []
     private var written = 0
+    /// How often all that was outgoing has been written.
+    private(set) var blocks = 0
     /// Whether the socket takes no more for now.
     private(set) var isBlocked = false
 
@@ -74,6 +76,7 @@ final class Connection {
         nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
         // It is asked for what was agreed on, which libcurl knows after the first call.
         receive()
+        flush()
     }
 
     /// Ends the connection, and every request on it.
@@ -108,9 +111,9 @@ final class Connection {
         if lastAnswer < time { end(lost("no answer came through it")) }
     }
 
-    /// Ends a connection of whose requests one is too late, and may be among what the socket has not taken.
-    func endIfBlocked() {
-        if hasUnsent { end(lost("a request that it did not take in time could not be taken back")) }
+    /// Ends a connection whose socket has not taken something that may not be sent any more.
+    func endIfBlocked(_ why: String) {
+        if hasUnsent { end(lost(why)) }
     }
 
     private func lost(_ detail: String) -> HTTPFailure {
@@ -138,9 +141,9 @@ final class Connection {
 
     // MARK: Requests
 
-    /// Whether a request may be sent on it now.
+    /// Whether a request may be sent on it now. Not where it would only wait in nghttp2 for the socket.
     var hasRoom: Bool {
-        if case .ready = state { !isBlocked && active < mostStreams } else { false }
+        if case .ready = state { !isBlocked && outgoing.count < Self.block && active < mostStreams } else { false }
     }
 
     /// Whether another connection would be of use: every stream of this one is taken by requests.
@@ -230,14 +233,14 @@ final class Connection {
     /// Whether parts of requests wait for the socket: they can no longer be taken back.
     var hasUnsent: Bool { written < outgoing.count }
 
-    /// Reads what is there, and answers what HTTP/2 wants an answer to.
+    /// Reads what is there, and sends nothing.
     func receive() {
         let buffer = client.buffer
         while let handle, let session {
             let progress = handle.receive(into: buffer)
             if case .settling = state, !handle.speaksHTTP2 { return end(.notHTTP2) }
             switch progress {
-            case .wait: return flush()
+            case .wait: return
             case .ended: return end(lost("the server has ended it"))
             case .moved(let count):
                 let bytes = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -255,6 +258,7 @@ final class Connection {
             guard written < outgoing.count else {
                 outgoing.removeAll(keepingCapacity: true)
                 written = 0
+                blocks += 1
                 fill(session)
                 guard outgoing.isEmpty else { continue }
                 if nghttp2_session_want_read(session) == 0, nghttp2_session_want_write(session) == 0 {
@@ -262,7 +266,7 @@ final class Connection {
                 }
                 return
             }
-            guard !client.wasStopped else { return end(ClientLoop.stopped) }
+            guard !client.wasStopped() else { return endIfBlocked(ClientLoop.stopped) }
             let progress = outgoing.withUnsafeBytes { bytes in
                 handle.send(UnsafeRawBufferPointer(rebasing: bytes[written...]))
             }

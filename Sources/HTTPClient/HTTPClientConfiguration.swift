@@ -8,8 +8,8 @@ package struct HTTPClientConfiguration: Sendable {
     package var timeout: Duration = .seconds(15)
     /// Name, connection, proxy and TLS; and then the server's first SETTINGS. A part of `timeout`.
     package var connectTimeout: Duration = .seconds(10)
-    /// The client's thread works this long at most until it waits again, or the process was stopped meanwhile: then nothing
-    /// is sent that was made before.
+    /// The client's thread works this long at most until it has waited again, or the process was stopped meanwhile: then nothing
+    /// is sent that was made before. Nor is a request given to a connection that was made longer ago.
     package var longestRound: Duration = .seconds(3)
     /// PEM file of the only authorities that are trusted; without it those of the system.
     package var caFile: String?

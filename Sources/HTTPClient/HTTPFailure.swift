@@ -5,7 +5,8 @@
 package enum HTTPFailure: Error, Sendable, Equatable {
     /// `HTTPClientConfiguration.timeout` or its `connectTimeout` has passed.
     case timedOut(sent: Bool)
-    /// `HTTPRequest.sendBy` has passed before all of it was sent: its stream, if it had one, was reset.
+    /// `HTTPRequest.sendBy` has passed before all of it was sent, or it was made too long ago: its stream, if it had one, was
+    /// reset.
     case tooLate
     /// The connection ended before the answer did. The client does not send such a request again.
     case connectionLost(sent: Bool, detail: String)

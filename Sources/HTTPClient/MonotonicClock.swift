@@ -1,10 +1,10 @@
 import Glibc
 
 enum MonotonicClock {
-    /// Nanoseconds since some time in the past.
+    /// Nanoseconds since some time in the past, those in which the machine was suspended among them, as `ContinuousClock` counts.
     static var now: UInt64 {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(CLOCK_BOOTTIME, &time)
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 }

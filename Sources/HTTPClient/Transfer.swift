@@ -8,10 +8,14 @@ final class Transfer {
     /// When its answer, and when the server, is to have all of it. `.max` between two requests.
     private(set) var endsAt = UInt64.max
     private(set) var sendBy = UInt64.max
+    /// When it is to be given to a connection, since it was made for that time.
+    private var startBy = UInt64.max
     /// Where it was sent; nil while it waits for a connection.
     private(set) var connection: Connection?
     private(set) var stream: Int32 = 0
     private var bodySent = 0
+    /// Of its connection's blocks the one with its last bytes.
+    private var lastBlock = 0
 
     private var status = 0
     /// Of all heads of the answer, as RFC 9113 counts them (§6.5.2).
@@ -19,20 +23,33 @@ final class Transfer {
     private var headers: [HTTPHeader] = []
     private var body: [UInt8] = []
 
-    /// - Parameter timeout: nanoseconds until its answer is to be there.
-    func begin(_ request: HTTPRequest, at time: UInt64, within timeout: UInt64) {
+    /// - Parameters:
+    ///   - timeout: nanoseconds until its answer is to be there.
+    ///   - longestWait: nanoseconds from its making until it is to be given to a connection.
+    ///   - instant: the same time as `time`.
+    func begin(
+        _ request: HTTPRequest, at time: UInt64, within timeout: UInt64, longestWait: UInt64,
+        instant: ContinuousClock.Instant
+    ) {
         self.request = request
         startedAt = time
         endsAt = time + timeout
-        guard let limit = request.sendBy else { return }
-        sendBy = time + min(max(limit - .now, .zero), .seconds(86_400)).wholeNanoseconds
+        if let limit = request.sendBy {
+            sendBy = time + min(max(limit - instant, .zero), .seconds(86_400)).wholeNanoseconds
+        }
+        if let madeAt = request.madeAt {
+            startBy = time + longestWait - min((instant - madeAt).wholeNanoseconds, longestWait)
+        }
     }
 
     /// The next time at which something may have taken too long.
     func nextExpiry(after now: UInt64) -> UInt64 { sendBy > now ? min(sendBy, endsAt) : endsAt }
 
-    /// Whether nothing more of it may be sent. By the clock that goes on while the machine is suspended.
-    var isLate: Bool { request?.sendBy.map { .now > $0 } ?? false }
+    /// Whether nothing more of it may be sent.
+    var isLate: Bool { MonotonicClock.now >= sendBy }
+
+    /// Whether it may not be given to a connection any more.
+    var hasWaitedTooLong: Bool { MonotonicClock.now >= min(sendBy, startBy) }
 
     /// It is given to a connection that is ready.
     func sent(on connection: Connection, stream: Int32) {
@@ -43,6 +60,9 @@ final class Transfer {
     /// Whether the server may have all of it.
     var isSent: Bool { connection != nil && isWholeBodySent }
 
+    /// Whether all of it is written, and may be among what the socket has not taken: it cannot be taken back alone.
+    var isStuck: Bool { isSent && connection.map { $0.hasUnsent && $0.blocks == lastBlock } ?? false }
+
     /// Gives the request back, and is free for the next one.
     func end() -> HTTPRequest? {
         defer {
@@ -50,6 +70,7 @@ final class Transfer {
             connection = nil
             endsAt = .max
             sendBy = .max
+            startBy = .max
             bodySent = 0
             status = 0
             headSize = 0
@@ -68,6 +89,7 @@ final class Transfer {
             buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[bodySent..<(bodySent + count)]))
         }
         bodySent += count
+        lastBlock = connection?.blocks ?? 0
         return (count, isWholeBodySent)
     }
 

@@ -199,7 +199,7 @@ import Testing
         #expect(server.counts.requests == 1)
     }
 
-    @Test("what was made before the process was stopped is not sent when it continues, wherever it was stopped")
+    @Test("what was made before the process was stopped is not written when it continues, wherever it was stopped")
     func stopped() throws {
         let server = try makeEcho()
         // Every pause is longer.

@@ -7,7 +7,9 @@ import Testing
     func headSize() {
         let transfer = Transfer()
         for _ in 0..<2 {
-            transfer.begin(HTTPRequest(tag: 1, url: "https://test/", headers: [], body: []), at: 0, within: 1)
+            transfer.begin(
+                HTTPRequest(tag: 1, url: "https://test/", headers: [], body: []), at: 0, within: 1, longestWait: 1,
+                instant: .now)
             transfer.beginHead()
             #expect(transfer.received(fieldOf: 10, limit: 200))
             Array("103".utf8).withUnsafeBytes { transfer.received(status: $0) }

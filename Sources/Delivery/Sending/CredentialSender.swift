@@ -113,13 +113,13 @@ final class CredentialSender {
 
     /// Sends the requests of this credential.
     ///
+    /// - Parameter instant: when it was `now`: what the process is stopped for after that counts as passed.
     /// - Returns: the tags of those that cannot be made, and why; nil: there is no token.
     func send(
-        _ requests: [LaneRequest], _ reader: inout MessageReader, now: WallTime
+        _ requests: [LaneRequest], _ reader: inout MessageReader, now: WallTime, at instant: ContinuousClock.Instant
     ) -> [(tag: UInt64, problem: MessageProblem?)] {
         var failed: [(tag: UInt64, problem: MessageProblem?)] = []
         var made: [[HTTPRequest]] = Array(repeating: [], count: clients.count)
-        let start = ContinuousClock.now
         for request in requests {
             do throws(MessageProblem) {
                 guard let token = try? token.token(for: request.tag, now: now) else {
@@ -134,7 +134,8 @@ final class CredentialSender {
                     HTTPRequest(
                         tag: request.tag, url: message.url,
                         headers: message.headers.map { HTTPHeader($0.name, $0.value) }, body: message.body,
-                        sendBy: start + min(patience, .milliseconds(request.record.expiresAt - now))))
+                        madeAt: instant, sendBy: instant + min(patience, .milliseconds(request.record.expiresAt - now)))
+                )
             } catch {
                 failed.append((request.tag, error))
             }

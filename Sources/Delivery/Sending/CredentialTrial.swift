@@ -51,16 +51,20 @@ package struct CredentialTrial: Equatable, Sendable {
             CredentialTrial(credential: sender.credential.name, environment: environment, outcome: outcome)
         }
         while .now < deadline {
-            let now = clock.now()
+            let instant = ContinuousClock.now
+            let now = clock.now(instant)
             _ = sender.tick(now: now)
             if let problem = sender.problem { return trial(.refused(problem)) }
             if !isSent, sender.isReady(now: now) {
                 isSent = true
-                let failed = sender.send([request(sender.credential, environment, now: now)], &reader, now: now)
+                let request = request(sender.credential, environment, now: now)
+                let failed = sender.send([request], &reader, now: now, at: instant)
                 if let first = failed.first { return trial(.failed("\(first.problem.map(\.rawValue) ?? "no token")")) }
             }
             if let result = sender.takeResults(&answers, now: now).first {
-                return trial(Outcome(result, sender.lastFailure))
+                // One that has waited for its connection for too long is made again.
+                isSent = result.verdict != nil
+                if isSent { return trial(Outcome(result, sender.lastFailure)) }
             }
             Thread.sleep(forTimeInterval: 0.02)
         }

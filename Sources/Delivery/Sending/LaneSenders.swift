@@ -46,14 +46,17 @@ struct LaneSenders: ~Copyable {
 
     /// Sends requests.
     ///
+    /// - Parameter instant: when it was `now`.
     /// - Returns: those that cannot be made, and why; nil: there is no token.
-    mutating func send(_ requests: [LaneRequest], now: WallTime) -> [(tag: UInt64, problem: MessageProblem?)] {
+    mutating func send(
+        _ requests: [LaneRequest], now: WallTime, at instant: ContinuousClock.Instant
+    ) -> [(tag: UInt64, problem: MessageProblem?)] {
         var failed: [(tag: UInt64, problem: MessageProblem?)] = []
         for index in senders.indices {
             let own = requests.filter { $0.credential == index }
             guard !own.isEmpty else { continue }
             if let sender = senders[index] {
-                failed += sender.send(own, &reader, now: now)
+                failed += sender.send(own, &reader, now: now, at: instant)
             } else {
                 failed += own.map { ($0.tag, .noCredential) }
             }

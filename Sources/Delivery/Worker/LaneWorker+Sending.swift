@@ -32,14 +32,16 @@ extension LaneWorker {
     }
 
     /// Sends what may be sent now.
-    mutating func send(_ now: WallTime) {
+    ///
+    /// - Parameter instant: when it was `now`.
+    mutating func send(_ now: WallTime, at instant: ContinuousClock.Instant) {
         senders.cancel(core.takeCancelled())
         if let view = context.broadcasts?.view {
             core.see(view, askedAt: view.freshSince.map { context.clock.now($0) })
         }
         let requests = core.takeRequests(now: now)
         guard !requests.isEmpty else { return }
-        for failure in senders.send(requests, now: now) {
+        for failure in senders.send(requests, now: now, at: instant) {
             if let problem = failure.problem {
                 core.refuse(failure.tag, problem, now: now)
             } else {

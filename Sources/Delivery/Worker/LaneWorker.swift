@@ -115,8 +115,9 @@ struct LaneWorker: ~Copyable, GroupWorker {
     private mutating func round() throws -> Bool {
         signal.lower()
         try serveControl()
-        let now = context.clock.now()
         let isClockRight = try isClockRight()
+        let instant = ContinuousClock.now
+        let now = context.clock.now(instant)
         core.tick(now: now)
         if isClockRight { tickCredentials(now) }
         takeAnswers(now)
@@ -128,7 +129,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
         try considerErrors(intake.takeErrors() + (refusal.map { [$0] } ?? []))
         if isClockRight {
             try watchConsumer()
-            send(now)
+            send(now, at: instant)
         }
         try commitIfDue(now)
         try releaseIfDone()

@@ -71,7 +71,7 @@ struct CredentialSenderTests {
             _ = sender.tick(now: now)
             if !isSent, sender.isReady(now: now) {
                 isSent = true
-                #expect(sender.send([Self.request(tag)], &reader, now: now).isEmpty)
+                #expect(sender.send([Self.request(tag)], &reader, now: now, at: .now).isEmpty)
             }
             if let result = sender.takeResults(&answers, now: now).first { return result }
         }
@@ -151,6 +151,28 @@ struct CredentialSenderTests {
         #expect(why.hasPrefix("nothing listens at the port: "))
     }
 
+    @Test("What is made of a time before the process was stopped is not sent: the lane decides again")
+    func stopped() throws {
+        let world = try World()
+        let sender = try world.sender()
+        defer { sender.close() }
+        let now = WallClock.now
+        _ = try exchange(sender, 1, now: now)
+        let before = world.server.counts.requests
+        var reader = MessageReader()
+        var answers = AnswerReader()
+        for (tag, life) in [(2, 60_000), (3, 7_000)] as [(UInt64, Int64)] {
+            var request = Self.request(tag)
+            request.record.expiresAt = now + life
+            #expect(sender.send([request], &reader, now: now, at: .now - .seconds(8)).isEmpty)
+            var results: [CredentialSender.Result] = []
+            let deadline = ContinuousClock.now + .seconds(20)
+            while results.isEmpty, .now < deadline { results = sender.takeResults(&answers, now: now) }
+            #expect(results.map(\.tag) == [tag] && results.allSatisfy { $0.verdict == nil })
+        }
+        #expect(world.server.counts.requests == before)
+    }
+
     @Test("A record that is no message is refused, and the next one is sent")
     func unreadable() throws {
         let world = try World()
@@ -161,7 +183,7 @@ struct CredentialSenderTests {
         var reader = MessageReader()
         var bad = Self.request(2)
         bad.record.value = Array("no JSON".utf8)
-        let failed = sender.send([bad], &reader, now: now)
+        let failed = sender.send([bad], &reader, now: now, at: .now)
         #expect(failed.map(\.tag) == [2] && failed.first?.problem == .unreadableRecord)
         #expect(try exchange(sender, 3, now: now)?.status == 200)
     }

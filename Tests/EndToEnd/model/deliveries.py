@@ -50,10 +50,6 @@ class DeliveryRun:
     def is_disturbed(self, start, end):
         return any(first <= end and last >= start for first, last in self.disturbances)
 
-    def latest(self, time):
-        """How old a decision may be that is sent at `time`: what a process had in hand when it was frozen goes out later."""
-        return self.tolerance + max((last - first for first, last in self.disturbances if first <= time <= last), default=0)
-
     def may_be_given_up(self, push, later):
         """Whether a push may have been given up before a later request: for its age, or because its next attempt would come after
         its expiry."""
@@ -201,7 +197,7 @@ def _check_request(push, request, run, report):
     said = f"{push.name}: line {request.place}"
     if request.provider != push.platform:
         report.add("sent to the other provider", said)
-    if request.time > push.expires + run.latest(request.time):
+    if request.time > push.expires + run.tolerance:
         report.add("sent after its expiry", f"{said}, {request.time - push.expires} ms late")
     if push.lifetime is not None:
         if request.lifetime != push.lifetime:
@@ -209,7 +205,7 @@ def _check_request(push, request, run, report):
     else:
         seconds = int(request.lifetime.removesuffix("s"))
         left = push.expires - request.time
-        low, high = (min(max(each, 0) // 1000, LONGEST_LIFE) for each in (left, left + run.latest(request.time)))
+        low, high = (min(max(each, 0) // 1000, LONGEST_LIFE) for each in (left, left + run.tolerance))
         if not low <= seconds <= high:
             report.add("another lifetime", f"{said}: {request.lifetime}, {left} ms are left")
     if request.body != push.body:

@@ -54,6 +54,7 @@ final class ConnectProxy: Sendable {
     let port: UInt16
     private let listener: SilentListener
     private let request = Mutex("")
+    private let gate = NSLock()
 
     /// The first line of what the client asked for.
     var asked: String { request.withLock { $0 } }
@@ -62,6 +63,10 @@ final class ConnectProxy: Sendable {
         listener = try SilentListener()
         port = listener.port
     }
+
+    /// Reads nothing more from the client until `release`, which the same thread calls.
+    func hold() { gate.lock() }
+    func release() { gate.unlock() }
 
     func start(to server: UInt16) {
         let listening = listener.descriptor
@@ -76,7 +81,7 @@ final class ConnectProxy: Sendable {
             let answer = Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)
             send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
             Thread.detachNewThread { Self.pass(from: onward, to: client) }
-            Self.pass(from: client, to: onward)
+            Self.pass(from: client, to: onward) { gate.withLock {} }
         }
     }
 
@@ -94,9 +99,10 @@ final class ConnectProxy: Sendable {
         return result == 0 ? descriptor : nil
     }
 
-    private static func pass(from source: Int32, to target: Int32) {
+    private static func pass(from source: Int32, to target: Int32, _ wait: () -> Void = {}) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
+            wait()
             let count = recv(source, &buffer, buffer.count, 0)
             guard count > 0, send(target, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
         }

@@ -12,7 +12,7 @@ final class TestClient: Sendable {
     private let results = Mutex<[HTTPResult]>([])
 
     init(
-        _ authority: Authority, _ configure: (inout HTTPClientConfiguration) -> Void = { _ in }
+        _ authority: Authority, stop: Stop? = nil, _ configure: (inout HTTPClientConfiguration) -> Void = { _ in }
     ) throws {
         let folder = TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
@@ -26,6 +26,7 @@ final class TestClient: Sendable {
         self.arrived = arrived
         // The client reads the file whenever it connects.
         client = try HTTPClient(configuration) {
+            stop?.holdIfBegun()
             withExtendedLifetime(folder) { arrived.send() }
         }
     }
@@ -72,6 +73,34 @@ final class Signal: Sendable {
         }
         isSent.withLock { $0 = false }
         return true
+    }
+}
+
+/// A client's thread stands still, as when its process is stopped, while the rest of the test continues.
+final class Stop: Sendable {
+    private let isBegun = Mutex(false)
+    private let begun = Signal()
+    private let over = Signal()
+
+    /// Sends these requests, and returns when the client has written what it can of them and stands still.
+    func begin(_ client: TestClient, sending requests: [HTTPRequest]) {
+        isBegun.withLock { $0 = true }
+        // One that cannot be sent has its result at once.
+        client.client.submit([.to("", tag: .max)] + requests)
+        #expect(begun.wait(until: Date(timeIntervalSinceNow: 30)))
+        #expect(client.results(1).map(\.tag) == [.max])
+    }
+
+    func end() { over.send() }
+
+    fileprivate func holdIfBegun() {
+        let isBegun = isBegun.withLock { isBegun in
+            defer { isBegun = false }
+            return isBegun
+        }
+        guard isBegun else { return }
+        begun.send()
+        _ = over.wait(until: Date(timeIntervalSinceNow: 30))
     }
 }
 
