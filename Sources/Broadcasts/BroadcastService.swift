@@ -107,7 +107,7 @@ public final class BroadcastService: Role, Sendable {
         Supervision.Terms(
             drains: "commits what is open", drainTimeout: configuration.shutdownTimeout,
             notDrained: "not drained within \(configuration.shutdownTimeout): what was open is sent by the next owner",
-            longestCall: configuration.longestCall)
+            longestCall: configuration.longestCall, kafka: configuration.kafka)
     }
 
     private func makeContext() throws -> BroadcastContext {

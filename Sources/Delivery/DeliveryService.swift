@@ -108,7 +108,7 @@ public final class DeliveryService: Role, Sendable {
             drains: "waits for the last answers and commits them",
             drainTimeout: configuration.shutdownTimeout + .seconds(15),
             notDrained: "not drained in time: what was in flight is sent again by the next owner",
-            longestCall: configuration.longestCall)
+            longestCall: configuration.longestCall, kafka: configuration.kafka)
         var supervision = Supervision(host, crew, terms, logger)
         try supervision.untilAllHaveEnded(DeliveryStatusLine(meter: meter, board: context.board))
     }

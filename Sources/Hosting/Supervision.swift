@@ -1,3 +1,4 @@
+import KafkaClient
 import Telemetry
 
 /// A role's line of status, each 10 s, and the last one.
@@ -13,8 +14,9 @@ package protocol StatusLine {
 }
 
 /// Supervises a role's threads until all have ended: one failure drains the rest, a drain has a deadline, a call that hangs
-/// ends the process, a wall clock that was set and stays where it is is followed, and a line of status is logged every 10 s.
-package struct Supervision {
+/// while a broker answers ends the process, a wall clock that was set and stays where it is is followed, and a line of
+/// status is logged every 10 s.
+package struct Supervision: ~Copyable {
     /// What is the role's own.
     package struct Terms: Sendable {
         /// What is logged when a drain begins.
@@ -25,12 +27,17 @@ package struct Supervision {
         package var notDrained: String
         /// A thread that is in one call for longer hangs.
         package var longestCall: Duration
+        /// Of the client that asks whether a broker answers.
+        package var kafka: Settings
 
-        package init(drains: String, drainTimeout: Duration, notDrained: String, longestCall: Duration) {
+        package init(
+            drains: String, drainTimeout: Duration, notDrained: String, longestCall: Duration, kafka: Settings
+        ) {
             self.drains = drains
             self.drainTimeout = drainTimeout
             self.notDrained = notDrained
             self.longestCall = longestCall
+            self.kafka = kafka
         }
     }
 
@@ -39,12 +46,16 @@ package struct Supervision {
     private let terms: Terms
     private let logger: Logger
     private var drainEnds: ContinuousClock.Instant?
+    private var hangs: HangWatch
+    /// Asks whether a broker answers, while a call takes long.
+    private var asker: Admin?
 
     package init(_ host: RoleHost, _ crew: Crew, _ terms: Terms, _ logger: Logger) {
         self.host = host
         self.crew = crew
         self.terms = terms
         self.logger = logger
+        hangs = HangWatch(limit: terms.longestCall)
     }
 
     /// - Throws: what ended the first thread; ``PipelineError/notDrained(_:)``, ``PipelineError/defect(_:)``.
@@ -82,8 +93,33 @@ package struct Supervision {
             host.stop()
             throw crew.failure ?? PipelineError.notDrained(terms.notDrained)
         }
-        if let name = host.calls.hangs(longerThan: terms.longestCall, now: now) {
+        try watchCalls(now)
+    }
+
+    private mutating func watchCalls(_ now: ContinuousClock.Instant) throws {
+        let calls = host.calls.open
+        if hangs.mustAsk(calls, now: now), let name = hangs.hears(try brokerAnswers(), calls, now: now) {
             throw PipelineError.defect("\(name) has hung in a transaction call for more than \(terms.longestCall)")
         }
+        if hangs.asked == nil, asker != nil {
+            asker = nil
+            host.health.brokersAreDown(nil, of: Self.name)
+        }
     }
+
+    /// Asks, for at most a second, and tells readiness and the log why no broker answers.
+    private mutating func brokerAnswers() throws -> Bool {
+        do throws(KafkaError) {
+            if asker == nil { asker = try Admin(settings: terms.kafka, logger: logger.clientSink) }
+            _ = try asker?.cluster(timeout: .seconds(1))
+            host.health.brokersAreDown(nil, of: Self.name)
+            return true
+        } catch {
+            host.health.brokersAreDown("\(error)", of: Self.name)
+            if let line = try host.consider(error) { logger.warning("\(line); waiting") }
+            return false
+        }
+    }
+
+    private static let name = "the supervision"
 }

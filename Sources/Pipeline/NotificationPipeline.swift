@@ -187,7 +187,7 @@ public final class NotificationPipeline: Role, Sendable {
             drains: "drains and commits", drainTimeout: configuration.shutdownTimeout,
             notDrained:
                 "not drained within \(configuration.shutdownTimeout): nothing is lost, the open transactions time out "
-                + "and are done again", longestCall: configuration.longestCall)
+                + "and are done again", longestCall: configuration.longestCall, kafka: configuration.kafka)
         var supervision = Supervision(host, crew, terms, logger)
         try supervision.untilAllHaveEnded(PipelineStatusLine(meter: meter))
     }

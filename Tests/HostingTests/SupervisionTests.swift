@@ -1,4 +1,5 @@
 import Dispatch
+import KafkaClient
 import Synchronization
 import Telemetry
 import Testing
@@ -7,9 +8,6 @@ import Testing
 
 @Suite("The supervision of a role's threads", .timeLimit(.minutes(10)))
 struct SupervisionTests {
-    private static let terms = Supervision.Terms(
-        drains: "drains", drainTimeout: .seconds(10), notDrained: "not drained", longestCall: .seconds(140))
-
     private struct Silent: StatusLine {
         var reading: Int { 0 }
         func line(from last: Int, to now: Int, in time: Duration) -> String? { nil }
@@ -26,8 +24,12 @@ struct SupervisionTests {
         host = RoleHost(clock: PipelineClock(wall: 1_000_000, began: start))
     }
 
-    private func supervision() -> Supervision {
-        Supervision(host, crew, Self.terms, Logger(label: "test", level: .critical))
+    /// - Parameter brokers: which a long call makes it ask.
+    private func supervision(_ brokers: String = "") -> Supervision {
+        let terms = Supervision.Terms(
+            drains: "drains", drainTimeout: .seconds(10), notDrained: "not drained", longestCall: .seconds(140),
+            kafka: ["bootstrap.servers": brokers])
+        return Supervision(host, crew, terms, Logger(label: "test", level: .critical))
     }
 
     /// A look at this time, while the wall clock is ahead of the role's by so many seconds.
@@ -56,16 +58,52 @@ struct SupervisionTests {
         #expect(host.clock.now(start) == before - 90_000)
     }
 
-    @Test("whoever is in a transaction call for too long ends the process, by name")
+    @Test("whoever is in a transaction call for too long ends the process, by name, while a broker answers")
     func hang() throws {
-        var supervision = supervision()
+        let cluster = try MockCluster()
+        var supervision = supervision(cluster.bootstrapServers)
         host.calls.enter("lane fcm", now: start)
         try look(&supervision, after: .seconds(140))
+        #expect(host.health.away == nil)
         #expect(throws: PipelineError.defect("lane fcm has hung in a transaction call for more than 140.0 seconds")) {
-            try look(&supervision, after: .seconds(141))
+            try look(&supervision, after: .seconds(145))
         }
         host.calls.leave("lane fcm")
-        try look(&supervision, after: .seconds(142))
+        try look(&supervision, after: .seconds(150))
+    }
+
+    @Test("while no broker answers a call may take hours, and the role is not ready; then the call has its time")
+    func absentBroker() throws {
+        let cluster = try MockCluster()
+        try cluster.setBrokerDown(1)
+        var supervision = supervision(cluster.bootstrapServers)
+        host.calls.enter("lane fcm", now: start)
+        try look(&supervision, after: .seconds(5))
+        #expect(host.health.away == nil, "a commit may take so long")
+        for hour in 1...3 {
+            try look(&supervision, after: .seconds(hour * 3_600))
+            #expect(host.health.away != nil)
+        }
+        try cluster.setBrokerUp(1)
+        // Each question has a second, and the client connects meanwhile.
+        for question in 1...20 where host.health.away != nil {
+            try look(&supervision, after: .seconds(3 * 3_600 + 5 * question))
+        }
+        #expect(host.health.away == nil)
+        #expect(throws: PipelineError.self) { try look(&supervision, after: .seconds(4 * 3_600)) }
+    }
+
+    @Test("what no broker has answered is forgotten once no call takes long")
+    func endOfCall() throws {
+        let cluster = try MockCluster()
+        try cluster.setBrokerDown(1)
+        var supervision = supervision(cluster.bootstrapServers)
+        host.calls.enter("lane fcm", now: start)
+        try look(&supervision, after: .seconds(6))
+        #expect(host.health.away != nil)
+        host.calls.leave("lane fcm")
+        try look(&supervision, after: .seconds(7))
+        #expect(host.health.away == nil)
     }
 
     @Test("a drain has a deadline; after it the threads are told to stop")

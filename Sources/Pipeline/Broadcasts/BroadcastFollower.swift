@@ -158,10 +158,12 @@ private struct BroadcastReading: ~Copyable {
             found = try consumer.endOffsets([partition], timeout: .seconds(2))[partition]?.value ?? 0
         } catch let error as KafkaError {
             end = nil
+            host.health.brokersAreDown("\(error)", of: partition.topic)
             try consider(error)
             return true
         }
         end = found
+        host.health.brokersAreDown(nil, of: partition.topic)
         return fold.ends(at: found, askedAt: now)
     }
 

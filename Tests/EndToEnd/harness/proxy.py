@@ -14,6 +14,7 @@ import time
 from typing import NamedTuple
 
 END_TXN = 26
+TXN_OFFSET_COMMIT = 28
 DROPPED = math.inf
 
 
@@ -35,12 +36,16 @@ class Faults:
         self.lifetime = None  # the shortest and the longest time until a connection is cut, in seconds
         self.latency = 0  # in each direction, in seconds
         self.rate = None  # how many bytes a second a connection takes from the client
+        self.leaves_at = None  # the api key of the request that the broker no longer gets, since it is away from then on
+        self.is_away = False  # no connection lasts, and none is made
         self.commit = lambda _: NOT_HELD  # what becomes of the count-th EndTxn that commits
         self.counts = collections.Counter()
         self.late_answers = collections.Counter()  # the broker's, to commits that were held, by error code
 
     def on_request(self, frame):
         api_key, _, _ = struct.unpack_from(">hhi", frame, 4)
+        if api_key == self.leaves_at:
+            self.leaves_at, self.is_away = None, True
         # The flag that tells a commit from an abort is the last byte.
         if api_key != END_TXN or frame[-1] != 1:
             return NOT_HELD
@@ -68,8 +73,11 @@ class Proxy:
         connection = None
         try:
             first = await _frame(reader)
+            faults = self.faults[_client_id(first)]
+            if faults.is_away:
+                return
             upstream = await asyncio.open_connection("127.0.0.1", self.broker_port)
-            connection = _Connection(self.faults[_client_id(first)], (reader, writer), upstream)
+            connection = _Connection(faults, (reader, writer), upstream)
             await connection.run(first)
         except (OSError, asyncio.IncompleteReadError):
             pass
@@ -117,6 +125,8 @@ class _Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _is_to_be_cut(self):
+        if self.faults.is_away:
+            return True
         if not self.faults.lifetime:
             self.cut_at = None
             return False
@@ -128,6 +138,8 @@ class _Connection:
 
     def _take_request(self, frame, queue):
         hold = self.faults.on_request(frame)
+        if self.faults.is_away:
+            return
         if hold != NOT_HELD:
             self.held[frame[8:12]] = hold
         now = time.monotonic()

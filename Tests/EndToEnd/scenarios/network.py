@@ -4,13 +4,16 @@ import contextlib
 import itertools
 import sys
 import threading
+import time
 from typing import NamedTuple
 
 from generator.inputs import event_about, subscription
+from harness.brokers import free_port
 from harness.cluster import Cluster
 from harness.daemon import wait_for_daemons
 from harness.harness import Harness
-from harness.proxy import DROPPED, NOT_HELD, Faults, Hold, Proxy
+from harness.prometheus import fetch
+from harness.proxy import DROPPED, NOT_HELD, TXN_OFFSET_COMMIT, Faults, Hold, Proxy
 from harness.redrive import check_once, missed, redrive_beside, wait_for_sent
 from harness.replaying import CONFIRMATION, documents
 from harness.scenario import main, scenario
@@ -160,6 +163,33 @@ def late_commits(network):
     with journey.under_load():
         journey.faults.commit = lambda count: Hold(request=2.6) if count % 4 == 0 else NOT_HELD
         journey.until("8 commits came late", lambda: journey.faults.late_answers.total() >= 8)
+    journey.arrive()
+
+
+@scenario(
+    "a broker that goes away while offsets are sent is waited for, for longer than a call may hang; not ready meanwhile",
+    background=True,
+)
+def away(network):
+    address = f"127.0.0.1:{free_port()}"
+    journey = Journey(network, "away", **{"http": address, "transaction.timeout": "3s", "shutdown.timeout": "3s"})
+    # Twice the transaction's time-out and 20 s, and until the next question whether a broker answers.
+    longest = 3 * 2 + 20 + 5
+
+    def is_ready():
+        return fetch(f"http://{address}/ready")[0] == 200
+
+    with journey.under_load(rate=60):
+        journey.until("it is ready", is_ready)
+        journey.faults.leaves_at = TXN_OFFSET_COMMIT
+        journey.until("the broker is away", lambda: journey.faults.is_away)
+        began = time.monotonic()
+        journey.until("it is not ready", lambda: not is_ready(), 10)
+        journey.until("a call takes too long", lambda: time.monotonic() - began > longest + 3, longest + 10)
+        if is_ready():
+            raise Failure("it is ready without a broker")
+        journey.faults.is_away = False
+        journey.until("it is ready again", is_ready)
     journey.arrive()
 
 

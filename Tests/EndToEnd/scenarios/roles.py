@@ -229,7 +229,7 @@ def broker_away(harness):
         try:
             roles.publish()
             brokers.kill()
-            processes = [roles.process(each, each) for each in ("pipeline", "broadcasts", "deliver")]
+            processes = [roles.process(each, each) for each in ("pipeline", "broadcasts", "deliver", "all")]
             roles.without_broker(*processes)
             wait_for_daemons("pushes have outcomes", roles.outcomes, processes)
             roles.orders.produce(400)

@@ -12,7 +12,7 @@ struct BroadcastFollowerTests {
     private final class Trial: Sendable {
         let cluster: MockCluster
         let follower: BroadcastFollower
-        private let host = RoleHost()
+        let host = RoleHost()
         private let outcome = Mutex<Result<Void, any Error>?>(nil)
 
         init(partitions: Int = 1) throws {
@@ -95,15 +95,17 @@ struct BroadcastFollowerTests {
         try await trial.end()
     }
 
-    @Test("an empty topic is fresh; while no broker answers the view grows old, and it is fresh again later")
+    @Test("an empty topic is fresh; while no broker answers the view grows old, and its role is told")
     func unanswered() async throws {
         let trial = try Trial()
         trial.start()
         try await eventually("it is at the end") { trial.follower.view.freshSince != nil }
         try trial.cluster.setBrokerDown(1)
         try await eventually("it is old") { !trial.follower.view.isFresh(within: .seconds(1)) }
+        try await eventually("its role knows") { trial.host.health.away != nil }
         try trial.cluster.setBrokerUp(1)
         try await eventually("it is fresh again") { trial.follower.view.isFresh(within: .seconds(1)) }
+        try await eventually("its role is told") { trial.host.health.away == nil }
         try await trial.end()
     }
 
