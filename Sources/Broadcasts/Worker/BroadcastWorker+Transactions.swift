@@ -179,6 +179,7 @@ extension BroadcastWorker {
     /// Nothing is open yet: what was asked for is asked for again.
     private mutating func wait(after error: KafkaError) throws {
         if let line = try context.host.consider(error) { logger.warning("\(line); tried again") }
+        if error.ends(.producer) { try replaceOutput(after: error) }
         nextAttempt = .now + backoff.next()
         try release()
     }

@@ -16,8 +16,7 @@ extension LaneWorker {
         }
         core.committed()
         backoff.reset()
-        patience.hasWorked()
-        context.patience.hasWorked()
+        hasCommitted = true
         context.host.health.brokersAreDown(nil, of: label)
         context.meter.committed(transaction) { [context] in context.topic($0) }
     }

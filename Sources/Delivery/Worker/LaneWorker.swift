@@ -54,6 +54,7 @@ struct LaneWorker: ~Copyable, GroupWorker {
     var nextLook = ContinuousClock.now
     var nextReport = ContinuousClock.now
     private var clock = ClockCheck()
+    var hasCommitted = false
     /// What was told last.
     var told: LaneStatus?
 
@@ -183,6 +184,11 @@ struct LaneWorker: ~Copyable, GroupWorker {
     private mutating func report() {
         guard .now >= nextReport else { return }
         nextReport = .now + .milliseconds(500)
+        // What is committed before the broker has told its time only says where partitions begin.
+        if hasCommitted, clock.agreed != nil {
+            patience.hasWorked()
+            context.patience.hasWorked()
+        }
         let status = core.status
         tell(status)
         var lane = DeliveryBoard.Lane(status)

@@ -111,12 +111,15 @@ package struct LazyTransaction: ~Copyable {
             _ = producer.takeAppendTime()
             try producer.produce(record, to: topic, tag: Producer.timedTag)
             try producer.flush(timeout: .seconds(10))
+            // Not delivered: where its partition is refused, nothing but a commit says why, and an abort would be fatal.
+            if producer.takeAppendPlace() == nil { try producer.commitTransaction(deadline: .seconds(10)) }
             try abort()
             return producer.takeAppendTime()
         } catch {
             // What it has written must not be committed with the next transaction.
             var error = error
             error.recovery = .recreateClient
+            error.topics = [topic.name]
             throw error
         }
     }
