@@ -34,6 +34,8 @@ let package = Package(
         .target(name: "Telemetry", dependencies: ["Time"]),
         // Threads, draining, waiting for a broker: what every daemon needs.
         .target(name: "Hosting", dependencies: ["KafkaClient", "Telemetry"]),
+        // Kafka's transactions: what the workers of all daemons are made of.
+        .target(name: "Streaming", dependencies: ["Hosting", "KafkaClient"]),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
         .target(name: "HTTPClient", dependencies: ["CCurl", "CNGHTTP2"]),
         .target(name: "Arguments"),
@@ -63,7 +65,8 @@ let package = Package(
             name: "Pipeline",
             dependencies: [
                 "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "Hosting", "JSONReader",
-                "KafkaClient", "NotificationPayload", "OrderState", "StateStore", "Subscriptions", "Telemetry",
+                "KafkaClient", "NotificationPayload", "OrderState", "StateStore", "Streaming", "Subscriptions",
+                "Telemetry",
             ]),
 
         // The sender of what the pipeline writes: lanes, transactions, HTTP.
@@ -71,7 +74,7 @@ let package = Package(
             name: "Delivery",
             dependencies: [
                 "Deliveries", "Digests", "Events", "Hosting", "HTTPClient", "JSONReader", "KafkaClient",
-                "NotificationPayload", "Pipeline", "Subscriptions", "Telemetry", "Time",
+                "NotificationPayload", "Pipeline", "Streaming", "Subscriptions", "Telemetry", "Time",
             ]),
 
         // Messages to everybody of a channel: a worker of its own over the subscriptions.
@@ -79,7 +82,7 @@ let package = Package(
             name: "Broadcasts",
             dependencies: [
                 "Digests", "DispatchRecords", "Events", "Hosting", "KafkaClient", "Pipeline", "StateStore",
-                "Subscriptions", "Telemetry",
+                "Streaming", "Subscriptions", "Telemetry",
             ]),
 
         // What did happen, and what would: without what delivers.
@@ -132,6 +135,7 @@ let package = Package(
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
         .testTarget(name: "HostingTests", dependencies: ["Hosting", "KafkaClient", "Telemetry", "TestSupport"]),
+        .testTarget(name: "StreamingTests", dependencies: ["KafkaClient", "Streaming"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),
@@ -163,7 +167,7 @@ let package = Package(
             dependencies: [
                 "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "Hosting",
                 "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "StageSupport", "StateStore",
-                "Subscriptions", "Telemetry", "TestSupport",
+                "Streaming", "Subscriptions", "Telemetry", "TestSupport",
             ]),
         .testTarget(name: "DigestsTests", dependencies: ["COpenSSL", "Digests", "TestSupport"]),
         .testTarget(
@@ -176,14 +180,13 @@ let package = Package(
             name: "BroadcastsTests",
             dependencies: [
                 "Broadcasts", "Digests", "DispatchRecords", "Events", "Hosting", "KafkaClient", "Pipeline",
-                "StateStore",
-                "Subscriptions", "TestSupport",
+                "StateStore", "Streaming", "Subscriptions", "TestSupport",
             ]),
         .testTarget(
             name: "DeliveryTests",
             dependencies: [
                 "Deliveries", "Delivery", "Digests", "Events", "HTTPClient", "Hosting", "JSONReader",
-                "KafkaClient", "Pipeline", "ProviderStandIn", "Subscriptions", "Telemetry", "TestSupport",
+                "KafkaClient", "Pipeline", "ProviderStandIn", "Streaming", "Subscriptions", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",

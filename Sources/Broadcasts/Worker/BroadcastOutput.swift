@@ -1,5 +1,6 @@
 import KafkaClient
 import Pipeline
+import Streaming
 
 /// A worker's transactional producer with its topics: the sink of the core.
 struct BroadcastOutput: ~Copyable, BroadcastSink {
@@ -8,6 +9,7 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
     private let deadLetters: ProducerTopic
     private let journal: ProducerTopic
     private let slot: String
+    private var headers: [HeaderView] = []
     /// Whether dead letters are cut as ``TruncatedDeadLetter`` says.
     var truncatesDeadLetters = false
 
@@ -19,7 +21,8 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
     init(_ context: BroadcastContext, slot: String, number: Int, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         let topics = context.configuration.topics
         var transaction = try LazyTransaction(
-            context.configuration, id: "\(context.group).\(slot)", host: context.host, worker: number,
+            settings: context.configuration.transactionSettings, id: "\(context.group).\(slot)",
+            timeout: context.configuration.transactionTimeout, host: context.host, worker: number,
             of: "worker \(slot)", logger: logger)
         let dispatch = try transaction.topic(topics.broadcastDispatch)
         let deadLetters = try transaction.topic(topics.deadLetters)
@@ -33,7 +36,7 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
     }
 
     mutating func dispatch(_ record: DispatchRecord) throws(KafkaError) {
-        try transaction.write(to: dispatch, key: record.key, value: record.value, headers: record.headers)
+        try write(to: dispatch, key: record.key, value: record.value, headers: record.headers)
     }
 
     mutating func deadLetter(
@@ -41,11 +44,22 @@ struct BroadcastOutput: ~Copyable, BroadcastSink {
         own: Int
     ) throws(KafkaError) {
         guard truncatesDeadLetters else {
-            return try transaction.write(to: deadLetters, key: key, value: value, headers: headers)
+            return try write(to: deadLetters, key: key, value: value, headers: headers)
         }
         let cut = TruncatedDeadLetter(key: key, value: value, headers: headers, own: own)
         try cut.withHeaders { headers throws(KafkaError) in
-            try transaction.write(to: deadLetters, key: cut.key, value: cut.value, headers: headers)
+            try write(to: deadLetters, key: cut.key, value: cut.value, headers: headers)
+        }
+    }
+
+    private mutating func write(
+        to topic: ProducerTopic, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>
+    ) throws(KafkaError) {
+        self.headers.removeAll(keepingCapacity: true)
+        for header in headers { self.headers.append(HeaderView(name: header.name, value: header.value)) }
+        try self.headers.withUnsafeBufferPointer { views throws(KafkaError) in
+            try transaction.write(to: topic, key: key, value: value, headers: views)
         }
     }
 

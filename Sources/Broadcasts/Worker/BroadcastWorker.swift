@@ -3,6 +3,7 @@ import Hosting
 import KafkaClient
 import Pipeline
 import StateStore
+import Streaming
 
 /// One thread that sends broadcasts to the devices of its partitions.
 ///

@@ -1,5 +1,6 @@
 import KafkaClient
 import Pipeline
+import Streaming
 
 /// What a lane has read and not handed in, topic by topic.
 struct LaneIntake: ~Copyable {

@@ -2,6 +2,7 @@ import Deliveries
 import KafkaClient
 import NotificationPayload
 import Pipeline
+import Streaming
 
 /// A lane's transactional producer with its topics.
 struct LaneOutput: ~Copyable {
@@ -17,8 +18,8 @@ struct LaneOutput: ~Copyable {
         let id =
             DeliveryConfiguration.group(of: provider, in: configuration.groupID) + "." + configuration.instanceID
         var transaction = try LazyTransaction(
-            configuration, id: id, host: context.host, worker: context.number(of: provider), of: provider.rawValue,
-            logger: logger)
+            settings: configuration.transactionSettings, id: id, timeout: configuration.transactionTimeout,
+            host: context.host, worker: context.number(of: provider), of: provider.rawValue, logger: logger)
         let deliveries = try transaction.topic(configuration.topics.deliveries)
         var retries: [LaneStream: ProducerTopic] = [:]
         for stream in context.streams where stream.tier != nil {

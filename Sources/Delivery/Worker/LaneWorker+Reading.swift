@@ -1,5 +1,6 @@
 import Deliveries
 import KafkaClient
+import Streaming
 
 extension LaneWorker {
     /// Hands in what there is, and reads more.

@@ -2,6 +2,7 @@ import Deliveries
 import Hosting
 import KafkaClient
 import Pipeline
+import Streaming
 
 /// A provider's lane in a process: one thread with its own consumer, its own transactional producer, and the clients of its
 /// credentials.

@@ -1,5 +1,6 @@
 import Foundation
 import KafkaClient
+import Streaming
 import Synchronization
 
 /// Follows `topic.broadcasts` from its beginning: which broadcasts there are now, and how old that knowledge is.

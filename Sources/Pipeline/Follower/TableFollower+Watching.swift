@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 extension TableFollower {
     /// Replaces a consumer that gets nothing although there is something to read (docs/kafka.md 11). If a new one gets

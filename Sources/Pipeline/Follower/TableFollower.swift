@@ -1,5 +1,6 @@
 import Foundation
 import KafkaClient
+import Streaming
 
 /// Keeps the subscriptions table at the end of its topic: one thread, one reader of every partition.
 ///

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 /// What a worker remembers of the trouble with its clients.
 struct ClientHealth {

@@ -41,7 +41,7 @@ struct Intake: ~Copyable {
     }
 
     /// Puts the records that are to be processed into ``batch``, and those that are only folded into ``refoldBatch``.
-    mutating func sort(_ assignment: inout AssignmentMachine) {
+    mutating func sort(_ assignment: inout WorkerAssignment) {
         refoldBatch.removeAll()
         switch source {
         case .orders:
@@ -66,7 +66,7 @@ struct Intake: ~Copyable {
         }
     }
 
-    private mutating func sortWhileFolding(_ assignment: inout AssignmentMachine) {
+    private mutating func sortWhileFolding(_ assignment: inout WorkerAssignment) {
         orders.removeAll()
         orders.append(contextOf: records)
         for index in 0..<records.count {
@@ -82,7 +82,7 @@ struct Intake: ~Copyable {
     }
 
     /// Takes a record that is only to be folded; one at or after the committed offset ends the partition's fold.
-    private mutating func setAside(_ record: RecordView, _ assignment: inout AssignmentMachine) -> Bool {
+    private mutating func setAside(_ record: RecordView, _ assignment: inout WorkerAssignment) -> Bool {
         let isToFold = assignment.positions.orders.isToFold(partition: record.partition, offset: record.offset)
         if isToFold { refoldBatch.records.append(EventRecord(record)) }
         assignment.fold(record.partition, upTo: record.offset + (isToFold ? 1 : 0))

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 extension Worker {
     /// Serves the group's events and the producer's delivery reports.
@@ -126,7 +127,7 @@ extension Worker {
         }
     }
 
-    private mutating func startReading(_ search: AssignmentMachine.Search) throws {
+    private mutating func startReading(_ search: WorkerAssignment.Search) throws {
         let topics = context.configuration.topics
         let partitions = narrow(search)
         guard !partitions.isEmpty else { return try readNothing() }

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 /// The clock of this process is ahead of the broker's: its timers would be sent early (ADR 35).
 struct ClockAhead: Error {

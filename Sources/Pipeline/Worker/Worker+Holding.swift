@@ -56,7 +56,7 @@ extension Worker {
     /// Leaves out the partitions that may not be read now. Where the worker only goes back, it reads all of its partitions.
     ///
     /// - Returns: those that are located.
-    mutating func narrow(_ search: AssignmentMachine.Search) -> [SourcePartition] {
+    mutating func narrow(_ search: WorkerAssignment.Search) -> [SourcePartition] {
         guard !search.isRewind else { return search.partitions }
         let topics = context.configuration.topics
         let readable = context.holds.enter(reader, assignment.groupPartitions.map(topics.topicPartition))

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 extension Worker {
     /// How many records are extracted and resolved at once; a transaction holds several such batches.

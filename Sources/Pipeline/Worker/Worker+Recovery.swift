@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 extension Worker {
     /// Recovers from an error, and from what goes wrong meanwhile.
@@ -218,13 +219,6 @@ extension Worker {
 }
 
 extension KafkaError {
-    /// Nothing arrives although there is something to read: the consumer is recreated.
-    package static var stuckConsumer: KafkaError {
-        KafkaError(
-            kind: .other, recovery: .recreateClient, of: .member, name: "",
-            message: "nothing arrives although there is something to read", operation: "consume")
-    }
-
     /// The log no longer has the next offset to read. The committed offsets tell whether retention has overtaken a
     /// fold, which then begins again, or the group itself.
     fileprivate static func overtaken(_ error: KafkaError) -> KafkaError {

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 extension Worker {
     /// Opens a transaction, unless one is open, with a fresh snapshot of the subscriptions.
@@ -18,10 +19,7 @@ extension Worker {
     ///
     /// - Throws: what ``recover(from:)`` can deal with; the transaction is then still to be ended.
     mutating func commit() throws {
-        switch transaction.commit() {
-        case .nothing: return
-        case .commit(let open): try commit(open)
-        }
+        if let open = transaction.commit() { try commit(open) }
     }
 
     private mutating func commit(_ open: OpenTransaction) throws {
@@ -104,7 +102,7 @@ extension Worker {
         try end(transaction.failed(error))
     }
 
-    private mutating func end(_ action: TransactionMachine.EndAction) throws {
+    private mutating func end(_ action: TransactionMachine<OpenTransaction>.EndAction) throws {
         switch action {
         case .nothing:
             return
@@ -137,21 +135,5 @@ extension Worker {
         assignment.positions.rollBack()
         _ = core.takeNotes()
         context.meter.count { $0.aborts += 1 }
-    }
-}
-
-extension KafkaError {
-    /// The last transaction succeeded, but a copy of one of its requests may still reach the broker during the next one.
-    fileprivate static var repeatedRequest: KafkaError {
-        KafkaError(
-            kind: .timedOut, recovery: .recreateClient, name: "",
-            message: "a request had to be sent again, and its first copy may still be on its way")
-    }
-
-    /// The partitions were lost while a transaction was open: abort it.
-    fileprivate static var lostAssignment: KafkaError {
-        KafkaError(
-            kind: .state, recovery: .abortTransaction, name: "", message: "the partitions were taken away",
-            operation: "send_offsets")
     }
 }

@@ -5,7 +5,7 @@ import KafkaClient
 ///     consume ─► extract ─► fan out ─► tick ─► produce ─► journal ─► commit        (one Kafka transaction)
 ///
 /// ``run()`` is the thread's loop. Two values decide what comes next and are tested without a broker: the
-/// ``AssignmentMachine`` (what is read, and from where) and the ``TransactionMachine`` (what is open, and how it ends). The
+/// ``WorkerAssignment`` (what is read, and from where) and the ``WorkerTransactions`` (what is open, and how it ends). The
 /// worker does what they say, with its clients: to partitions in `Worker+Assignment`, to the state of orders in
 /// `Worker+Orders`, to records in `Worker+Reading` and `Worker+Batch`, to timers in `Worker+Ticks`, to transactions in
 /// `Worker+Transaction`, and after an error in `Worker+Recovery`. Nothing here is shared with another thread but the
@@ -20,8 +20,8 @@ struct Worker: ~Copyable, GroupWorker {
     var intake: Intake
     /// Turns it into records.
     var core: PipelineCore
-    var assignment = AssignmentMachine()
-    var transaction = TransactionMachine()
+    var assignment = WorkerAssignment()
+    var transaction = WorkerTransactions()
     var ticks = PendingTicks()
     var folds: OrderFolds
     var health = ClientHealth()
@@ -92,7 +92,7 @@ struct Worker: ~Copyable, GroupWorker {
         try refold()
         if intake.batch.records.isEmpty { ticks.yieldsToEvents = false } else { try process() }
         try tick()
-        if consumer.waitingRecords == 0 { transaction.caughtUp() }
+        if consumer.waitingRecords == 0 { try transaction.caughtUp() }
         if transaction.open?.isDue(context.configuration) == true { try commit() }
         saveOrders()
     }

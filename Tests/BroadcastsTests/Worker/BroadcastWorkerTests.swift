@@ -1,4 +1,5 @@
 import Hosting
+import Streaming
 import TestSupport
 import Testing
 

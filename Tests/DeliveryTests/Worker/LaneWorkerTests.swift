@@ -2,6 +2,7 @@ import Deliveries
 import Foundation
 import Hosting
 import Pipeline
+import Streaming
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import KafkaClient
 import StateStore
+import Streaming
 import Synchronization
 import Telemetry
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import KafkaClient
 import StageSupport
+import Streaming
 import TestSupport
 import Testing
 

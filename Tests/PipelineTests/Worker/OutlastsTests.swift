@@ -1,11 +1,12 @@
 import KafkaClient
+import Streaming
 import Testing
 
 @testable import Pipeline
 
 @Suite("A transaction that becomes older than its timeout (ADR 55)")
 struct OutlastsTests {
-    /// A worker's transactions, by the decisions of its ``TransactionMachine``, at a broker that takes so many bytes a
+    /// A worker's transactions, by the decisions of its ``WorkerTransactions``, at a broker that takes so many bytes a
     /// second. Nothing waits: a transaction costs what the broker takes for it.
     private struct Trial {
         static let timeout = Duration.seconds(20)
@@ -13,7 +14,7 @@ struct OutlastsTests {
         /// Of a push.
         static let recordSize = 1_000.0
 
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         /// How many pushes each event gives, by partition.
         var events: [[Int]]
         var next: [Int]
@@ -164,7 +165,7 @@ struct OutlastsTests {
 
     // MARK: Timers
 
-    private func outlast(_ machine: inout TransactionMachine, timersOf partition: Int32, _ timers: Int, events: Int = 0)
+    private func outlast(_ machine: inout WorkerTransactions, timersOf partition: Int32, _ timers: Int, events: Int = 0)
         throws
     {
         try machine.begun(now: .now, clock: 0)
@@ -175,7 +176,7 @@ struct OutlastsTests {
         _ = machine.dropped()
     }
 
-    private func pass(_ machine: inout TransactionMachine, timersOf partition: Int32) throws {
+    private func pass(_ machine: inout WorkerTransactions, timersOf partition: Int32) throws {
         try machine.begun(now: .now, clock: 0)
         try machine.takesTimers()
         try machine.takesTimers(of: partition)
@@ -187,7 +188,7 @@ struct OutlastsTests {
         "a single timer is found in the same way; only what was alone counts, and timers of other partitions change nothing"
     )
     func timers() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         try outlast(&machine, timersOf: 1, 40)
         #expect(machine.outlasts.isAlone(timerOf: 1) && !machine.outlasts.isAlone(timerOf: 0))
         try outlast(&machine, timersOf: 1, 1, events: 3)
@@ -204,7 +205,7 @@ struct OutlastsTests {
 
     @Test("timers that go one by one have transactions of their own")
     func ownTransaction() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         try outlast(&machine, timersOf: 1, 40)
         try machine.begun(now: .now, clock: 1_000)
         #expect(machine.mustCommit(beforeTimersAt: 1_000) { _ in false })
@@ -212,7 +213,7 @@ struct OutlastsTests {
 
     @Test("what is known is forgotten with the partitions")
     func forgotten() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         try outlast(&machine, timersOf: 1, 1)
         machine.forgetRefusals()
         #expect(machine.outlasts == Outlasts())

@@ -179,4 +179,16 @@ struct TopicPositionsTests {
         positions.rollBack()
         #expect(positions[0]?.newestTimestamp == 400)
     }
+
+    @Test("the end of a partition after control records counts as reached (docs/kafka.md 19)")
+    func reached() {
+        var positions = TopicPositions()
+        let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
+        positions.assign([0: CommittedPosition(offset: 2, metadata: metadata)], partitionCount: 1)
+        positions.advance(
+            over: EventRecord(partition: 0, offset: 2, timestamp: nil, key: nil, value: nil), latest: .distantFuture)
+        positions.reach(partition: 0, offset: 4)
+        #expect(positions[0]?.reached == 4)
+        #expect(positions[0]?.next == 3)
+    }
 }

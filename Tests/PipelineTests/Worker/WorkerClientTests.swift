@@ -1,4 +1,5 @@
 import Foundation
+import Streaming
 import Telemetry
 import TestSupport
 import Testing

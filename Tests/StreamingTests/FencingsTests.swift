@@ -1,7 +1,7 @@
 import KafkaClient
 import Testing
 
-@testable import Pipeline
+@testable import Streaming
 
 @Suite("Fencings: another process, or this one's own doing")
 struct FencingsTests {

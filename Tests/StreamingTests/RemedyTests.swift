@@ -1,7 +1,7 @@
 import KafkaClient
 import Testing
 
-@testable import Pipeline
+@testable import Streaming
 
 @Suite("What a worker does after an error")
 struct RemedyTests {
@@ -12,15 +12,15 @@ struct RemedyTests {
         KafkaError(kind: kind, recovery: recovery, of: client, name: "", message: "m")
     }
 
-    private let event = EventCoordinates(1, offset: 2)
+    private let event = "orders/1/2"
 
     @Test("a refused record is looked for before anything else, by the first report that names one")
     func refusal() {
         let fatal = error(.fencedInstanceID)
         for kind in [KafkaError.Kind.messageTooLarge, .invalidRecord] {
             let report = error(kind)
-            let purged = EventCoordinates(1, offset: 1)
-            let remedy = Remedy(
+            let purged = "orders/1/1"
+            let remedy = Remedy<String>(
                 after: error(.other, of: .member, recovery: .recreateClient),
                 refusals: [(purged, error(.purged)), (event, report)], alone: nil,
                 consumer: fatal)
@@ -32,10 +32,10 @@ struct RemedyTests {
     func refusedCall() {
         let refused = error(.messageTooLarge)
         #expect(
-            Remedy(after: refused, refusals: [], alone: event, consumer: nil)
+            Remedy<String>(after: refused, refusals: [], alone: event, consumer: nil)
                 == .isolate(.init(event: event, error: refused)))
         #expect(
-            Remedy(after: refused, refusals: [], alone: nil, consumer: nil)
+            Remedy<String>(after: refused, refusals: [], alone: nil, consumer: nil)
                 == .isolate(.init(event: nil, error: refused)))
     }
 
@@ -44,17 +44,17 @@ struct RemedyTests {
         let fatal = error(.fencedInstanceID)
         for each in [error(.fenced), error(.offsetOutOfRange), error(.state, of: .member)] {
             #expect(
-                Remedy(after: each, refusals: [], alone: nil, consumer: fatal) == .replaceFailedConsumer(fatal))
+                Remedy<String>(after: each, refusals: [], alone: nil, consumer: fatal) == .replaceFailedConsumer(fatal))
         }
         #expect(
-            Remedy(after: .stuckConsumer, refusals: [], alone: event, consumer: nil) == .replaceConsumer)
+            Remedy<String>(after: .stuckConsumer, refusals: [], alone: event, consumer: nil) == .replaceConsumer)
     }
 
     @Test("a consumer is replaced for an error of its own after which it is of no use, and for no other client's")
     func whose() {
         for client in [KafkaError.Client.member, .producer, .reader, .admin] {
             for recovery in [KafkaError.Recovery.retry, .abortTransaction, .recreateClient, .giveUp] {
-                let remedy = Remedy(
+                let remedy = Remedy<String>(
                     after: error(.other, of: client, recovery: recovery), refusals: [], alone: nil, consumer: nil)
                 let isReplaced = client == .member && recovery == .recreateClient
                 #expect(remedy == (isReplaced ? .replaceConsumer : .rewind(isOutOfRange: false)))
@@ -70,11 +70,11 @@ struct RemedyTests {
             .rebalanceInProgress, .purged, .state, .other,
         ]
         for kind in kinds {
-            let remedy = Remedy(after: error(kind), refusals: [], alone: event, consumer: nil)
+            let remedy = Remedy<String>(after: error(kind), refusals: [], alone: event, consumer: nil)
             #expect(remedy == .rewind(isOutOfRange: false), "\(kind)")
         }
         #expect(
-            Remedy(after: error(.offsetOutOfRange), refusals: [], alone: nil, consumer: nil)
+            Remedy<String>(after: error(.offsetOutOfRange), refusals: [], alone: nil, consumer: nil)
                 == .rewind(isOutOfRange: true))
     }
 

@@ -1,10 +1,11 @@
 import KafkaClient
+import Streaming
 import Testing
 
 @testable import Pipeline
 
 @Suite("The transactions of a worker, without a broker")
-struct TransactionMachineTests {
+struct WorkerTransactionsTests {
     enum Situation: CaseIterable {
         case idle, open, committing
     }
@@ -17,8 +18,8 @@ struct TransactionMachineTests {
     private static let start = ContinuousClock.now
     private static let event = EventCoordinates(2, offset: 40)
 
-    private func machine(in situation: Situation) throws -> TransactionMachine {
-        var machine = TransactionMachine()
+    private func machine(in situation: Situation) throws -> WorkerTransactions {
+        var machine = WorkerTransactions()
         switch situation {
         case .idle: break
         case .open: try machine.begun(now: Self.start, clock: 1_000)
@@ -34,17 +35,17 @@ struct TransactionMachineTests {
     }
 
     /// - Returns: what the worker is to do, `-` where that is nothing.
-    private func apply(_ input: Input, to machine: inout TransactionMachine) -> String {
+    private func apply(_ input: Input, to machine: inout WorkerTransactions) -> String {
         do throws(PipelineError) {
             switch input {
             case .begin: return text(try machine.begin(hasRepeatedRequests: false))
             case .beginAfterRepeatedRequest: return text(try machine.begin(hasRepeatedRequests: true))
             case .begun: try machine.begun(now: Self.start, clock: 1_000)
             case .wrote: try machine.wrote(events: 3, dated: 2, oldest: 7)
-            case .caughtUp: machine.caughtUp()
+            case .caughtUp: try machine.caughtUp()
             case .isolates: try machine.isolates(Self.event, isDeadLetter: false)
             case .takesTimers: try machine.takesTimers()
-            case .commit: return machine.commit() == .nothing ? "-" : "commit"
+            case .commit: return machine.commit() == nil ? "-" : "commit"
             case .committed: try machine.committed(wasQuick: true) { _ in nil }
             case .probed: try machine.probed()
             case .dropped: return text(machine.dropped())
@@ -62,7 +63,7 @@ struct TransactionMachineTests {
         }
     }
 
-    private func text(_ action: TransactionMachine.BeginAction) -> String {
+    private func text(_ action: TransactionMachine<OpenTransaction>.BeginAction) -> String {
         switch action {
         case .nothing: "-"
         case .begin: "begin"
@@ -70,7 +71,7 @@ struct TransactionMachineTests {
         }
     }
 
-    private func text(_ action: TransactionMachine.EndAction) -> String {
+    private func text(_ action: TransactionMachine<OpenTransaction>.EndAction) -> String {
         switch action {
         case .nothing: "-"
         case .abort: "abort"
@@ -79,8 +80,8 @@ struct TransactionMachineTests {
         }
     }
 
-    private func situation(of machine: TransactionMachine) -> Situation {
-        switch machine.phase {
+    private func situation(of machine: WorkerTransactions) -> Situation {
+        switch machine.machine.phase {
         case .idle: .idle
         case .open: .open
         case .committing: .committing
@@ -127,7 +128,7 @@ struct TransactionMachineTests {
         var machine = try machine(in: .open)
         try machine.wrote(events: 3, dated: 2, oldest: 7)
         try machine.wrote(events: 2, dated: 0, oldest: .distantFuture)
-        machine.caughtUp()
+        try machine.caughtUp()
         try machine.takesTimers()
         try machine.isolates(Self.event, isDeadLetter: true)
         var expected = OpenTransaction(began: Self.start, clock: 1_000)
@@ -138,7 +139,7 @@ struct TransactionMachineTests {
         expected.alone = Self.event
         expected.aloneIsDeadLetter = true
         #expect(machine.open == expected)
-        #expect(machine.commit() == .commit(expected))
+        #expect(machine.commit() == expected)
         #expect(machine.open == nil && !machine.isIdle)
         #expect(machine.alone == Self.event)
     }
@@ -167,8 +168,8 @@ struct TransactionMachineTests {
 
     // MARK: Timers
 
-    private func refuseTimers(_ machine: inout TransactionMachine, _ timers: Int) throws
-        -> TransactionMachine.RefusalAction
+    private func refuseTimers(_ machine: inout WorkerTransactions, _ timers: Int) throws
+        -> WorkerTransactions.RefusalAction
     {
         try machine.begun(now: Self.start, clock: 1_000)
         try machine.takesTimers()
@@ -181,7 +182,7 @@ struct TransactionMachineTests {
         "timers that are refused go alone, half as many each time; the one that stays becomes a dead letter, or the end"
     )
     func refusedTimers() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         for _ in 0..<2 { #expect(try refuseTimers(&machine, 3) == .retry) }
         #expect(machine.isolation.tickLimit == 2)
         #expect(try refuseTimers(&machine, 2) == .retry)
@@ -193,7 +194,7 @@ struct TransactionMachineTests {
 
     @Test("a commit with timers in it ends the search for the refused one, a commit of events does not")
     func searchEnds() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         for _ in 0..<2 { _ = try refuseTimers(&machine, 1) }
         _ = try refuseTimers(&machine, 1)
         #expect(machine.isolation.tickTreatment == .deadLetter)
@@ -210,7 +211,7 @@ struct TransactionMachineTests {
 
     @Test("events are not blamed for timers that are isolated")
     func blame() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         // Nobody knows yet which of them it was.
         for _ in 0..<2 { _ = try refuseTimers(&machine, 40) }
         #expect(machine.isolation.isActive && machine.isolation.tickLimit == 20)
@@ -224,7 +225,7 @@ struct TransactionMachineTests {
 
     @Test("what is known of refusals is forgotten with the partitions")
     func forgotten() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         for _ in 0..<2 { _ = try refuseTimers(&machine, 40) }
         machine.forgetRefusals()
         #expect(!machine.isolation.isActive && machine.isolation.tickLimit == nil)
@@ -247,8 +248,8 @@ struct TransactionMachineTests {
 
     // MARK: Events
 
-    private func refuseAlone(_ machine: inout TransactionMachine, isDeadLetter: Bool) throws
-        -> TransactionMachine.RefusalAction
+    private func refuseAlone(_ machine: inout WorkerTransactions, isDeadLetter: Bool) throws
+        -> WorkerTransactions.RefusalAction
     {
         try machine.begun(now: Self.start, clock: 1_000)
         try machine.isolates(Self.event, isDeadLetter: isDeadLetter)
@@ -260,7 +261,7 @@ struct TransactionMachineTests {
 
     @Test("a refusal counts for the event that is alone in the transaction, also while it is being committed")
     func refusedEvent() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         for _ in 0..<2 {
             try machine.begun(now: Self.start, clock: 1_000)
             #expect(machine.refused("X", timers: 0, ends: [2: 50]) == .retry)
@@ -276,7 +277,7 @@ struct TransactionMachineTests {
 
     @Test("events run alone up to the end of the refused batch, by what is committed")
     func isolationEnds() throws {
-        var machine = TransactionMachine()
+        var machine = WorkerTransactions()
         for _ in 0..<2 { _ = machine.refused("X", timers: 0, ends: [2: 50]) }
         for (next, isActive) in [(Int64(49), true), (50, false)] {
             try machine.begun(now: Self.start, clock: 1_000)

@@ -1,11 +1,12 @@
 import Events
 import KafkaClient
+import Streaming
 import Testing
 
 @testable import Pipeline
 
 @Suite("The assignment of a worker, without a broker")
-struct AssignmentMachineTests {
+struct WorkerAssignmentTests {
     /// The situations of a worker with partitions 0 and 1, committed at 20 and 5; the state of 0 is folded to 12.
     enum Situation: CaseIterable {
         case unassigned, locating, starting, rewinding, refolding, reading, readingNothing
@@ -22,8 +23,8 @@ struct AssignmentMachineTests {
         0: CommittedPosition(offset: 20, metadata: metadata), 1: CommittedPosition(offset: 5, metadata: metadata),
     ]
 
-    private func machine(in situation: Situation) throws -> AssignmentMachine {
-        var machine = AssignmentMachine()
+    private func machine(in situation: Situation) throws -> WorkerAssignment {
+        var machine = WorkerAssignment()
         switch situation {
         case .unassigned: break
         case .readingNothing: machine.assigned([], barrier: 3, now: Self.start)
@@ -42,13 +43,13 @@ struct AssignmentMachineTests {
         return machine
     }
 
-    private func begin(_ machine: inout AssignmentMachine, folds: [Int32: Int64]) throws {
+    private func begin(_ machine: inout WorkerAssignment, folds: [Int32: Int64]) throws {
         _ = try machine.located(Self.committed, folds: folds, partitionCounts: [.orders: 6])
         _ = try machine.started(now: Self.start)
     }
 
     /// - Returns: what the worker is to do, `-` where that is nothing.
-    private func apply(_ input: Input, to machine: inout AssignmentMachine) -> String {
+    private func apply(_ input: Input, to machine: inout WorkerAssignment) -> String {
         do throws(PipelineError) {
             switch input {
             case .assigned: machine.assigned([3, 2], barrier: 4, now: Self.start)
@@ -76,7 +77,7 @@ struct AssignmentMachineTests {
         }
     }
 
-    private func text(_ action: AssignmentMachine.StartAction) -> String {
+    private func text(_ action: WorkerAssignment.StartAction) -> String {
         func list(_ offsets: [SourcePartition: Int64]) -> String {
             offsets.sorted { $0.key < $1.key }.map { "\($0.key.number):\($0.value)" }.joined(separator: " ")
         }
@@ -86,15 +87,15 @@ struct AssignmentMachineTests {
         }
     }
 
-    private func state(of machine: borrowing AssignmentMachine) -> String {
-        func list(_ search: AssignmentMachine.Search) -> String {
+    private func state(of machine: borrowing WorkerAssignment) -> String {
+        func list(_ search: WorkerAssignment.Search) -> String {
             "\(search.partitions.map(\.number)) by \(search.isRewind ? "seek" : "assign")"
         }
-        switch machine.phase {
+        switch machine.machine.phase {
         case .unassigned: return "unassigned"
         case .locating(let search): return "locating \(list(search))"
         case .starting(let search): return "starting \(list(search))"
-        case .refolding: return "refolding \(machine.positions.orders.leftToFold)"
+        case .restoring: return "refolding \(machine.positions.orders.leftToFold)"
         case .reading: return "reading \(machine.positions.owned.map(\.number))"
         }
     }
@@ -251,7 +252,7 @@ struct AssignmentMachineTests {
 
     @Test("each source begins where its own rule says, and only those without one are refused")
     func missingOffsetsOfSources() throws {
-        var machine = AssignmentMachine()
+        var machine = WorkerAssignment()
         let requests = SourcePartition(.requests, 0)
         machine.assigned([0, requests], barrier: 1, now: Self.start)
         func start(of source: SourceKind) -> PipelineConfiguration.StartPosition? {
@@ -268,7 +269,7 @@ struct AssignmentMachineTests {
 
     @Test("partitions of two sources with one number are two partitions")
     func twoSources() throws {
-        var machine = AssignmentMachine()
+        var machine = WorkerAssignment()
         let requests = SourcePartition(.requests, 0)
         machine.assigned([requests, 0], barrier: 1, now: Self.start)
         let noTimers = OffsetMetadata(watermark: 0, partitions: 3, newestTimestamp: 9)
@@ -315,7 +316,7 @@ struct AssignmentMachineTests {
 
     @Test("the fold ends when every partition has reached its committed offset, and says so once")
     func fold() throws {
-        var machine = AssignmentMachine()
+        var machine = WorkerAssignment()
         machine.assigned([0, 1], barrier: 1, now: Self.start)
         try begin(&machine, folds: [0: 12, 1: 1])
         machine.fold(0, upTo: 15)

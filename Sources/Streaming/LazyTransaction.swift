@@ -1,3 +1,4 @@
+import Hosting
 import KafkaClient
 
 /// A transactional producer whose transaction begins with the first record that is written, or with its commit.
@@ -7,7 +8,6 @@ package struct LazyTransaction: ~Copyable {
     private let host: RoleHost
     private let worker: Int
     private let name: String
-    private var headers: [HeaderView] = []
     private var isBegun = false
     /// Whether it is unknown, after an error, if the last transaction was committed.
     package private(set) var isEndUnknown = false
@@ -15,16 +15,18 @@ package struct LazyTransaction: ~Copyable {
     /// Makes the producer. Before the first record come its topics, then ``fencePredecessor()``.
     ///
     /// - Parameters:
+    ///   - settings: with the transaction's timeout.
     ///   - id: the transactional id.
+    ///   - timeout: the same one.
     ///   - host: notices where a call hangs.
     ///   - worker: its number.
     ///   - name: whose calls they are.
     package init(
-        _ configuration: PipelineConfiguration, id: String, host: RoleHost, worker: Int,
-        of name: String, logger: @escaping ClientLog.Sink
+        settings: Settings, id: String, timeout: Duration, host: RoleHost, worker: Int, of name: String,
+        logger: @escaping ClientLog.Sink
     ) throws(KafkaError) {
-        producer = try Producer(settings: configuration.transactionSettings, transactionalID: id, logger: logger)
-        timeout = configuration.transactionTimeout
+        producer = try Producer(settings: settings, transactionalID: id, logger: logger)
+        self.timeout = timeout
         self.host = host
         self.worker = worker
         self.name = name
@@ -40,14 +42,10 @@ package struct LazyTransaction: ~Copyable {
 
     package mutating func write(
         to topic: ProducerTopic, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: UnsafeBufferPointer<EventHeader>
+        headers: UnsafeBufferPointer<HeaderView>
     ) throws(KafkaError) {
         try begin()
-        self.headers.removeAll(keepingCapacity: true)
-        for header in headers { self.headers.append(HeaderView(name: header.name, value: header.value)) }
-        try self.headers.withUnsafeBufferPointer { views throws(KafkaError) in
-            try producer.produce(to: topic, key: key, value: value, headers: views)
-        }
+        try producer.produce(to: topic, key: key, value: value, headers: headers)
     }
 
     package mutating func write(_ record: ProducerRecord, to topic: ProducerTopic) throws(KafkaError) {
@@ -123,6 +121,9 @@ package struct LazyTransaction: ~Copyable {
             throw error
         }
     }
+
+    /// Begins to deliver what lingers. See ``Producer/deliverSoon()``.
+    package mutating func deliverSoon() { producer.deliverSoon() }
 
     package mutating func poll() { producer.poll(timeout: .zero) }
 

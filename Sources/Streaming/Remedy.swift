@@ -1,11 +1,11 @@
 import KafkaClient
 
-/// What a worker does after an error of Kafka's: the first of these that fits.
-enum Remedy: Equatable {
-    struct Refusal: Equatable {
+/// What a worker does after an error of Kafka's: the first of these that fits. `Event` is what a refused record comes from.
+package enum Remedy<Event: Equatable>: Equatable {
+    package struct Refusal: Equatable {
         /// The event whose record it was; nil where that is not known.
-        var event: EventCoordinates?
-        var error: KafkaError
+        package var event: Event?
+        package var error: KafkaError
     }
 
     /// A record was refused permanently: find its event.
@@ -22,8 +22,8 @@ enum Remedy: Equatable {
     ///   - refusals: what the producer has reported of the open transaction's records, by the event that they come from.
     ///   - alone: the only event of the transaction, if that is so.
     ///   - consumer: the consumer's fatal error, if it has one.
-    init(
-        after error: KafkaError, refusals: [(event: EventCoordinates?, error: KafkaError)], alone: EventCoordinates?,
+    package init(
+        after error: KafkaError, refusals: [(event: Event?, error: KafkaError)], alone: Event?,
         consumer: KafkaError?
     ) {
         let refusal = (refusals + [(alone, error)]).first { $0.error.kind.traits.isOfRecord }

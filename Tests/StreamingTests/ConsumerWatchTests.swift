@@ -1,7 +1,7 @@
+import KafkaClient
 import Testing
 
-@testable import Events
-@testable import Pipeline
+@testable import Streaming
 
 @Suite("Watches: consumers that get nothing, transactions that never end")
 struct ConsumerWatchTests {
@@ -68,18 +68,6 @@ struct ConsumerWatchTests {
         watch.progressed(hasRecords: true, now: start + .seconds(70))
         let verdict = watch.isStuck(ends: [0: 20], reached: { _ in 12 }, now: start + .seconds(130))
         #expect(!verdict)
-    }
-
-    @Test("the end of a partition after control records counts as reached (docs/kafka.md 19)")
-    func reached() {
-        var positions = TopicPositions()
-        let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
-        positions.assign([0: CommittedPosition(offset: 2, metadata: metadata)], partitionCount: 1)
-        positions.advance(
-            over: EventRecord(partition: 0, offset: 2, timestamp: nil, key: nil, value: nil), latest: .distantFuture)
-        positions.reach(partition: 0, offset: 4)
-        #expect(positions[0]?.reached == 4)
-        #expect(positions[0]?.next == 3)
     }
 
     @Test("a transaction upstream that stays below the watermark for a minute is reported once a minute")

@@ -1,0 +1,178 @@
+import Hosting
+import KafkaClient
+
+/// Which partitions a worker has, and what has to happen before it reads them.
+///
+///     unassigned ─ assigned ─► locating ─ located ─► starting ─ started ─► restoring ─ restored ─► reading
+///                                 ▲                     │                     │                      │
+///                                 └────── rewound ──────┴─────────────────────┴──────────────────────┘
+///
+/// ``released()`` leads from everywhere to `unassigned`, ``assigned(_:now:)`` from everywhere to `locating`.
+///
+/// It calls nothing and reads no clock: an input says what happened and returns what the worker has to do. One that
+/// does not fit the phase is a defect of this program; it changes nothing. A revocation is handled within one call, so no
+/// input arrives during it.
+package struct AssignmentMachine<Partition: Comparable & Hashable & Sendable>: ~Copyable {
+    package enum Phase: Equatable {
+        /// The group has assigned nothing.
+        case unassigned
+        /// It queries the committed offsets, and reads nothing until it knows them.
+        case locating(Search)
+        /// The positions are known, but the consumer does not have them yet.
+        case starting(Search)
+        /// It reads; what is remembered of some partitions is not yet that of the committed offsets.
+        case restoring
+        /// It reads, or the group has assigned no partition to it.
+        case reading
+    }
+
+    package struct Search: Equatable {
+        /// Ascending.
+        package fileprivate(set) var partitions: [Partition]
+        /// The consumer has the partitions already, and only seeks back.
+        package fileprivate(set) var isRewind: Bool
+        fileprivate var began: ContinuousClock.Instant
+    }
+
+    package private(set) var phase = Phase.unassigned
+    /// What the group has assigned, whether it is read or not.
+    package private(set) var groupPartitions: [Partition] = []
+    /// The membership that the partitions belong to (docs/kafka.md 7).
+    package var group: GroupMetadata?
+
+    package init() {}
+
+    // MARK: What the group says
+
+    /// The group has assigned these partitions.
+    package mutating func assigned(_ partitions: [Partition], now: ContinuousClock.Instant) {
+        groupPartitions = partitions.sorted()
+        phase =
+            partitions.isEmpty ? .reading : .locating(Search(partitions: groupPartitions, isRewind: false, began: now))
+    }
+
+    /// The partitions were revoked or lost.
+    package mutating func released() {
+        phase = .unassigned
+        groupPartitions = []
+        group = nil
+    }
+
+    // MARK: Going back
+
+    package enum RewindAction: Equatable {
+        /// No partition has a position to go back from.
+        case nothing
+        case locate
+    }
+
+    /// What was read of these partitions since the last commit is to be read again. The committed offsets are queried,
+    /// since a commit whose answer was lost may have worked.
+    package mutating func rewound(_ owned: [Partition], now: ContinuousClock.Instant) -> RewindAction {
+        guard !owned.isEmpty else { return .nothing }
+        let isRewind =
+            switch phase {
+            case .unassigned: false
+            case .locating(let search), .starting(let search): search.isRewind
+            case .restoring, .reading: true
+            }
+        phase = .locating(Search(partitions: search?.partitions ?? owned, isRewind: isRewind, began: now))
+        return .locate
+    }
+
+    /// All partitions of the group's are located again. The consumer reads none.
+    package mutating func mustBegin(now: ContinuousClock.Instant) {
+        guard !groupPartitions.isEmpty else { return }
+        phase = .locating(Search(partitions: groupPartitions, isRewind: false, began: now))
+    }
+
+    /// Only these of the partitions that are located may be read now.
+    package mutating func narrow(to partitions: [Partition]) {
+        guard var search else { return }
+        search.partitions = partitions
+        phase = .locating(search)
+    }
+
+    /// The consumer was unassigned, because it cannot seek in one of its partitions: they are assigned again.
+    package mutating func stoppedReading() {
+        guard var search else { return }
+        search.isRewind = false
+        phase = .locating(search)
+    }
+
+    // MARK: Where to read
+
+    /// The group has not answered yet.
+    ///
+    /// - Parameter limit: the longest time that an open transaction can keep it from answering.
+    /// - Returns: whether it has taken longer than that.
+    package func unanswered(
+        longerThan limit: Duration, now: ContinuousClock.Instant
+    ) throws(PipelineError) -> Bool {
+        guard let search else { throw misfit("no committed offsets came") }
+        return now - search.began > limit
+    }
+
+    /// The committed offsets are known. If the consumer fails to take them, everything is queried again.
+    ///
+    /// - Returns: whether the partitions are assigned and stay so: the consumer seeks.
+    package mutating func located() throws(PipelineError) -> Bool {
+        guard let search else { throw misfit("positions were found") }
+        phase = .starting(search)
+        return search.isRewind
+    }
+
+    /// The consumer reads from the located positions.
+    ///
+    /// - Parameter isRestoring: whether it begins below a committed offset.
+    package mutating func started(isRestoring: Bool) throws(PipelineError) {
+        guard case .starting = phase else { throw misfit("reading began") }
+        phase = isRestoring ? .restoring : .reading
+    }
+
+    /// What is remembered is that of the committed offsets.
+    package mutating func restored() throws(PipelineError) {
+        guard case .restoring = phase else { throw misfit("what is remembered was complete") }
+        phase = .reading
+    }
+
+    package func misfit(_ input: String) -> PipelineError { .misfit(input, while: "it was \(phase.name)") }
+}
+
+// MARK: What follows from the phase
+
+extension AssignmentMachine {
+    /// The partitions that are being located or started; nil otherwise.
+    package var search: Search? {
+        switch phase {
+        case .locating(let search), .starting(let search): search
+        case .unassigned, .restoring, .reading: nil
+        }
+    }
+
+    package var isRestoring: Bool {
+        switch phase {
+        case .restoring: true
+        case .unassigned, .locating, .starting, .reading: false
+        }
+    }
+}
+
+extension AssignmentMachine.Phase {
+    fileprivate var name: String {
+        switch self {
+        case .unassigned: "unassigned"
+        case .locating: "locating"
+        case .starting: "starting"
+        case .restoring: "restoring"
+        case .reading: "reading"
+        }
+    }
+}
+
+extension PipelineError {
+    /// An input that does not fit the phase of a worker's assignment or transaction.
+    package static func misfit(_ input: String, while phase: String) -> PipelineError {
+        .defect("a defect of the worker: \(input) while \(phase)")
+    }
+}
