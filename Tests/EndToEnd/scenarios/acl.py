@@ -1,5 +1,6 @@
 """A broker with TLS, log-ins and deny-by-default: the documented ACLs are enough, none is too many, and no secret is shown."""
 
+import collections
 import contextlib
 import hashlib
 import json
@@ -61,6 +62,7 @@ USERS = [
     "replayer",
     "mender",
     "sender",
+    "courier",
     "carillon-run",
     "stranger",
     "shop",
@@ -451,6 +453,50 @@ def taken_away(guarded):
         world.wait_until_done(90)
     daemon.stop()
     check(world.verify())
+
+
+@scenario("a permission that is revoked from a sender is named and waited for; each push has one outcome", background=True)
+def taken_from_sender(guarded):
+    user, cluster = "courier", guarded.cluster
+    world = Others(guarded, user).world
+    dispatch, deliveries = world.topics["dispatch"], world.topics["deliveries"]
+    guarded.grant(user, documented("carillon deliver", world))
+    stand_in = StandIn(guarded.harness.stand_in, world.folder / "providers", guarded.harness.seed)
+    settings = world.settings(user) | guarded.login(user) | stand_in.settings() | {"from": "earliest"}
+    for name in ("broadcasts", "broadcasts.journal", "dispatch.broadcasts"):
+        del settings[f"topic.{name}"]
+    process = Process(user, world.folder, settings | {"http": f"127.0.0.1:{free_port()}"}, "deliver", guarded.harness.carillon)
+    world.daemons.append(process.start())
+    ended = collections.Counter()
+
+    def push(count):
+        first = sum(cluster.ends(dispatch).values())
+        cluster.produce(dispatch, [dispatched(first + number, now_ms() + 3_600_000) for number in range(count)])
+
+    def is_done():
+        ended.clear()
+        for each in map(lambda each: json.loads(each.value), cluster.stream(deliveries)):
+            ended[each["partition"], each["offset"]] += 1
+        return len(ended) >= sum(cluster.ends(dispatch).values())
+
+    wait_for_daemons("the first push has its outcome", is_done, [process], 60)
+    needed = [each for each in documented("carillon deliver", world) if each.resource == "group" or each.name == deliveries]
+    for each in needed:
+        guarded.revoke(user, each)
+        push(20)
+        words = f"User:{user} needs {each.operation} on", each.name
+        wait_for_daemons(f"it says that {each} is missing", lambda words=words: process.has_line(*words), [process], 60)
+        guarded.grant(user, [each])
+        push(20)
+        wait_for_daemons(f"{each} is back, and each push has an outcome", is_done, [process], 60)
+    process.stop()
+    stand_in.end()
+    expect("pushes with more than one outcome", [place for place, count in ended.items() if count > 1], [])
+    expect(
+        "permissions that were revoked",
+        [(each.operation, each.resource) for each in needed],
+        [("Write", "topic"), ("Read", "group")],
+    )
 
 
 @scenario(

@@ -19,7 +19,7 @@ from harness.waiting import Failure, now_ms
 from model.pushes import read_requests
 from scenarios.together import SHARED, Together
 
-SIZES = {"seconds": 10, "rate": 60, "devices": 600, "kills": 8, "brokers": 0, "partitions": 4, "away": 8}
+SIZES = {"seconds": 10, "rate": 60, "devices": 600, "kills": 8, "brokers": 0, "partitions": 4, "away": 4}
 ALERTS = ROOT / "docs/operations/alerts.yml"
 # What alerts ask for and is there only once something has gone wrong, or with timers.
 LATER = {
@@ -228,7 +228,7 @@ def broker_away(harness):
         roles = Roles(harness, brokers)
         try:
             roles.publish()
-            brokers.kill()
+            brokers.stop()
             processes = [roles.process(each, each) for each in ("pipeline", "broadcasts", "deliver", "all")]
             roles.without_broker(*processes)
             wait_for_daemons("pushes have outcomes", roles.outcomes, processes)
