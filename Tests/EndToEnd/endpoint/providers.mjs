@@ -28,7 +28,7 @@ const FAULTS = {
     internal: { status: 500 },
     unavailable: { status: 503 },
     later: { status: 503, waits: true },
-    quota: { status: 429 },
+    quota: { status: 429, waits: true },
     goaway: { goesAway: true },
     reset: { loses: (stream) => stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR) },
     cut: { loses: (stream) => stream.session.destroy(http2.constants.NGHTTP2_INTERNAL_ERROR) },
@@ -192,13 +192,14 @@ function record(entry) {
 }
 
 function receive(provider, stream, headers) {
-    const entry = { n: counts.requests++, provider, at: Date.now(), whole: null, done: null, status: null, taken: false };
+    const entry = { n: counts.requests++, provider, at: Date.now(), whole: null, done: null, broken: false, status: null, taken: false };
     open.add(entry);
     const parts = [];
     stream.on("error", () => {});
     stream.on("data", (part) => parts.push(part));
     stream.on("close", () => {
-        if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR) entry.done = null;
+        // What was still on its way may have arrived, or not.
+        if (stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR) entry.broken = true;
         if (entry.whole === null || entry.status !== null) record(entry);
     });
     stream.on("end", () => {

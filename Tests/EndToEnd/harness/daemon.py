@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -16,6 +17,7 @@ EXIT_DEFECT = 70
 EXIT_NOT_IN_TIME = 75
 EXIT_LOGIN = 77
 EXIT_CONFIGURATION = EXIT_REFUSED = 78
+PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 
 
 def flags(settings):
@@ -64,6 +66,11 @@ class Daemon:
             return pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
         except OSError:
             return False
+
+    @property
+    def peak(self):
+        """The most memory that it has had, in MiB."""
+        return int(PEAK.search(pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1]) // 1024
 
     def log(self, whole=False):
         """What this process has said since it was last started; or since the first start."""

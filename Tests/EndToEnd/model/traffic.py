@@ -7,6 +7,12 @@ from typing import Optional
 
 # How late an endpoint may notice that a request is whole, in milliseconds.
 SLACK = 1_000
+# How long a sender waits for an answer.
+TIMEOUT = 15_000
+# The faults whose answer asks for a time, and for which one.
+ASKING, RETRY_AFTER = {"later", "quota"}, 2_000
+# How late a push may be sent.
+LONGEST_WAIT = 3_000
 
 
 @dataclass
@@ -22,6 +28,8 @@ class Seen:
     status: Optional[int]
     # Whether the endpoint has the push, also where its answer is lost.
     taken: bool
+    # Whether the connection or the stream then ended with an error: the answer may not have arrived.
+    broken: bool = False
     fault: Optional[str] = None
     reason: Optional[str] = None
     device: Optional[str] = None
@@ -83,12 +91,40 @@ def check_outcomes(pushes, deliveries, seen, report, disturbances=()):
         counts["taken again"] += max(0, sum(each.taken for each in sent) - 1)
         if len(found) != 1:
             report.add("not one outcome", f"{push.name}: {found}")
-        is_accepted = any(each.taken and each.done for each in sent)
-        if ("accepted" in found) != is_accepted and not _is_disturbed(sent, disturbances):
+        answered = [each for each in sent if each.taken and each.done]
+        # All of these, or one at least.
+        must, may = any(not each.broken for each in answered), bool(answered)
+        if not must <= ("accepted" in found) <= may and not _is_disturbed(sent, disturbances):
             report.add("accepted, or not, unlike at the endpoint", f"{push.name}: {found}, {sent}")
     for message in outcomes:
         report.add("an outcome of no push", message)
     report.counts |= counts
+
+
+def check_waits(pushes, seen, report, delay, disturbances=()):
+    """A push is sent when it is its turn, whatever other devices wait for: when the ones of its device before it have ended, and
+    again when the longest delay of a retry is over: its sender may count attempts that the endpoint has not seen. Times are in
+    milliseconds; those of `disturbances` do not count.
+    """
+    requests, free, waits = by_message(seen), {}, []
+    for push in sorted(pushes, key=lambda each: (each.partition, each.offset)):
+        turn = max(push.timestamp, free.get(push.device, 0))
+        for each in requests[push.message]:
+            waits.append(each.at - turn - _overlap(turn, each.at, disturbances))
+            if waits[-1] > LONGEST_WAIT:
+                report.add("not when it is its turn", f"{push.name}: {waits[-1]} ms, {each}")
+            free[push.device] = each.done or (each.at + TIMEOUT if each.fault == "silent" else each.whole or each.at)
+            turn = free[push.device] + max(delay, RETRY_AFTER * (each.fault in ASKING))
+    report.counts["ms the longest wait"] = max(waits, default=0)
+
+
+def _overlap(start, end, periods):
+    """How long some of the periods were within a time."""
+    covered, reached = 0, start
+    for first, last in sorted(periods):
+        covered += max(0, min(last, end) - max(first, reached))
+        reached = max(reached, last)
+    return covered
 
 
 def _is_disturbed(requests, disturbances):

@@ -13,7 +13,7 @@ import time
 from generator.dispatch import Pushes
 from generator.inputs import iso, subscription
 from harness.daemon import EXIT_REFUSED, wait_for_daemons
-from harness.delivering import DeliveryWorld
+from harness.delivering import SHORT_DELAYS, DeliveryWorld
 from harness.endpoint import Endpoint
 from harness.reaping import HOUR_MS, subscribe
 from harness.scenario import main, scenario
@@ -21,11 +21,16 @@ from harness.waiting import Failure, expect, now_ms, pause, wait_for
 from harness.world import check
 from model.pushes import push_of
 from model.report import Report
-from model.traffic import Traffic, check_outcomes, check_requests, in_flight
+from model.traffic import TIMEOUT, Traffic, check_outcomes, check_requests, check_waits, in_flight
 
 SIZES = {"backlog": 6_000, "others": 3_000, "devices": 100, "each": 30, "pushes": 3_000, "rate": 600, "kills": 2, "freezes": 1}
 SESSION_TIMEOUT = 6
+# How long nobody may send after a process died, in milliseconds: until its session is over, and the others have their answers.
+HAND_OVER = 1_000 * (SESSION_TIMEOUT + 4) + TIMEOUT
 LATENCY = 100
+# How much memory a sender needs more than when it was ready, in MiB: 64 KiB for each of 1,000 requests, and what is on its way from
+# the broker.
+MEMORY = 64 + 32
 # How long an answer may be uncommitted, in milliseconds.
 UNCOMMITTED = 2_000
 # The shares of requests in the run with faults; 12 % together.
@@ -87,12 +92,14 @@ class Busy:
     def seen(self):
         return self.traffic.seen()
 
-    def check(self, disturbances=()):
-        """What the verifier says of the whole run."""
+    def check(self, disturbances=(), delay=None):
+        """What the verifier says of the whole run; with the longest delay of a retry also of how long pushes waited."""
         report, seen = Report(), self.seen
         pushes = [push_of(each) for each in self.world.cluster.read(self.world.dispatch)]
         check_outcomes(pushes, self.world.cluster.read(self.world.topics["deliveries"]), seen, report, disturbances)
         check_requests(pushes, seen, report, disturbances)
+        if delay:
+            check_waits(pushes, seen, report, delay, disturbances)
         report.counts["retries written"] = sum(len(self.world.cluster.read(each)) for each in self.world.retries)
         report.print()
         check(report)
@@ -259,8 +266,11 @@ class Faults:
         self.harness, self.run = harness, run
         self.chance = random.Random(f"busy {harness.seed}")
         self.twice, self.kills, self.disturbances = {}, [], []
+        # What a sender has when it is ready, and how much more one has had, in MiB.
+        self.ready, self.memory = max(each.peak for each in run.world.daemons), 0
 
     def ask(self, daemon):
+        self.memory = max(self.memory, daemon.peak - self.ready)
         if (found := daemon.possibly_twice()) is not None:
             self.twice[daemon.process.pid] = found
 
@@ -271,7 +281,7 @@ class Faults:
         self.kills.append(began)
         victim.kill()
         victim.start()
-        self.disturbances.append((began - UNCOMMITTED, began + 1_000 * (SESSION_TIMEOUT + 4)))
+        self.disturbances.append((began - UNCOMMITTED, began + HAND_OVER))
 
     def freeze(self):
         victim = self.chance.choice(self.run.world.daemons)
@@ -280,7 +290,7 @@ class Faults:
         victim.signal(signal.SIGSTOP)
         wait_for("its session is over", lambda: now_ms() > began + 1_000 * (SESSION_TIMEOUT + 2))
         victim.signal(signal.SIGCONT)
-        self.disturbances.append((began - UNCOMMITTED, now_ms() + 4_000))
+        self.disturbances.append((began - UNCOMMITTED, now_ms() + HAND_OVER))
 
     def load(self):
         sizes, pushes = self.harness.sizes, Pushes(self.harness.seed, 0)
@@ -316,17 +326,20 @@ def faults(harness):
         for each in run.world.daemons:
             load.ask(each)
         run.end()
-        counts = run.check(load.disturbances)
+        counts = run.check(load.disturbances, 1_000 * max(SHORT_DELAYS))
         twice, bound = sum(load.twice.values()), 10 * counts["taken again"] + in_flight(run.seen, load.kills)
-        run.say(f"{twice:,.0f} possibly twice, {bound:,} at most; {counts['retries written'] / made:.2f} retries a push")
+        retries = counts["retries written"] / made
+        run.say(f"{twice:,.0f} possibly twice, {bound:,} at most; {retries:.2f} retries a push; {load.memory} MiB more at most")
         expect("pushes", counts["pushes"], made)
         problems = []
         if counts["gave_up"] > made / 50:
             problems.append(f"{counts['gave_up']:,} gave up (2 % at most)")
         if not counts["taken again"] <= twice <= bound:
             problems.append(f"{twice:,.0f} possibly twice, of {counts['taken again']:,} that were ({bound:,} at most)")
-        if counts["retries written"] > 2 * made:
-            problems.append(f"{counts['retries written']:,} retries (two a push at most)")
+        if retries > 2:
+            problems.append(f"{retries:.2f} retries a push (2 at most)")
+        if load.memory > MEMORY:
+            problems.append(f"{load.memory} MiB more than when it was ready ({MEMORY} at most)")
         if problems:
             raise Failure("; ".join(problems))
 

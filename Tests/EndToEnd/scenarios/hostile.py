@@ -3,9 +3,7 @@ Pipeline, broadcasts and sender go on, each honest push is written once and acce
 
 import collections
 import json
-import pathlib
 import random
-import re
 import signal
 import sys
 import time
@@ -27,7 +25,6 @@ SIZES = {"seconds": 12, "partitions": 3, "memory": 640}
 # Records a second: honest events and requests, and hostile ones.
 HONEST, HOSTILE = 60, 6
 PLACES, DEVICES, CHANNEL_DEVICES = 5, 3, 100
-PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 CHANNEL = "honest"
 
 
@@ -178,8 +175,7 @@ class Siege:
         self.say(f"{daemon.name} starts again")
 
     def note_peak(self, daemon):
-        found = PEAK.search(pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text())
-        self.peaks[daemon.name] = max(self.peaks.get(daemon.name, 0), int(found[1]) // 1024)
+        self.peaks[daemon.name] = max(self.peaks.get(daemon.name, 0), daemon.peak)
 
     # -- What has to come of it ---------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from generator.inputs import BASE_MS
 from model.pushes import push_of
 from model.records import Record
 from model.report import Report
-from model.traffic import Seen, check_outcomes, check_requests, in_flight
+from model.traffic import Seen, check_outcomes, check_requests, check_waits, in_flight
 
 
 class VerifierOfTraffic(unittest.TestCase):
@@ -60,6 +60,12 @@ class VerifierOfTraffic(unittest.TestCase):
         self.change(0, status=200, taken=True, done=None)
         self.assertEqual(self.kinds(), ["accepted, or not, unlike at the endpoint"])
 
+    def test_an_answer_that_was_broken_off_may_have_arrived(self):
+        self.change(0, broken=True)
+        self.assertEqual(self.kinds(), [])
+        self.outcomes[0] = self.outcome(0, "gave_up")
+        self.assertEqual(self.kinds(), [])
+
     def test_what_was_taken_and_answered_is_accepted_but_where_its_process_died(self):
         self.outcomes[0] = self.outcome(0, "gave_up")
         self.assertEqual(self.kinds(), ["accepted, or not, unlike at the endpoint"])
@@ -77,6 +83,32 @@ class VerifierOfTraffic(unittest.TestCase):
     def test_nor_while_a_request_of_one_of_these_is_in_flight(self):
         self.change(2, done=BASE_MS + 401)
         self.assertEqual(self.kinds(), ["out of order"])
+
+    def waits(self, *times, disturbances=()):
+        """Of requests that begin at these times, and end 50 ms later."""
+        for n, at in enumerate(times):
+            self.change(n, at=BASE_MS + at, whole=BASE_MS + at, done=None if self.seen[n].fault == "silent" else BASE_MS + at + 50)
+        self.report = Report()
+        check_waits(self.pushes, self.seen, self.report, 1_000, disturbances)
+        return [kind for kind, _ in self.report.differences]
+
+    def test_a_push_is_sent_when_the_one_before_it_has_ended_and_when_its_retry_is_due(self):
+        self.assertEqual(self.waits(3_000, 6_050, 10_100, 13_150), [])
+        self.assertEqual(self.report.counts, {"ms the longest wait": 3_000})
+        for times in ((3_001, 6_050, 10_100, 13_150), (0, 50, 4_101, 4_200), (0, 50, 4_100, 7_151)):
+            self.assertEqual(self.waits(*times), ["not when it is its turn"])
+
+    def test_but_where_it_could_not_be_sent_meanwhile(self):
+        for periods in ([(500, 9_000)], [(4_000, 7_000), (500, 3_000), (1_000, 6_000), (7_000, 7_500)]):
+            disturbances = [(BASE_MS + first, BASE_MS + last) for first, last in periods]
+            self.assertEqual(self.waits(9_500, 9_600, 10_700, 10_800, disturbances=disturbances), [])
+        self.assertEqual(self.waits(9_500, 9_600, 10_700, 10_800), ["not when it is its turn"])
+
+    def test_a_retry_waits_as_long_as_its_answer_asks_and_after_the_time_for_an_answer(self):
+        for fault, longest in (("later", 5_100), ("silent", 19_050)):
+            self.change(1, fault=fault)
+            self.assertEqual(self.waits(0, 50, longest, longest + 50), [])
+            self.assertEqual(self.waits(0, 50, longest + 1, longest + 51), ["not when it is its turn"])
 
     def test_an_outcome_is_a_push_s(self):
         self.outcomes.append(Record("deliveries", 0, 3, BASE_MS, b"", '{"message_id": "other", "outcome": "accepted"}', ()))
