@@ -10,7 +10,7 @@ extension DeliveryCore {
         let kind = status.map(AnswerKind.init(status:)) ?? .failed
         credentials[index].bucket?.answered(kind, now: now)
         ramp?.answered(kind)
-        judge(tag, kind, of: record.record.device, now: now)
+        judge(tag, kind, of: record, now: now)
         judge(tag, verdict, of: index, now: now)
         noteAcceptance(verdict, now: now)
         record.note.status = status ?? record.note.status
@@ -91,8 +91,8 @@ extension DeliveryCore {
 
     // MARK: Pauses
 
-    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, of device: DeviceOrder.Device, now: WallTime) {
-        let fails = health.record(kind, of: device, now: now)
+    private mutating func judge(_ tag: UInt64, _ kind: AnswerKind, of record: HeldRecord, now: WallTime) {
+        let fails = health.record(kind, of: record.record.device, sentAt: record.note.lastSentAt ?? now, now: now)
         if tag == laneProbe {
             laneProbe = nil
             switch kind {

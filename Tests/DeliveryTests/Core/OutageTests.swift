@@ -142,14 +142,75 @@ struct OutageTests {
     func threeDevices() {
         var health = ProviderHealth()
         for second in 0..<50 as Range<Int64> {
-            #expect(health.record(.failed, of: 1, now: WallTime(milliseconds: second * 10_000)) == false)
+            #expect(
+                health.record(
+                    .failed, of: 1, sentAt: WallTime(milliseconds: second * 10_000),
+                    now: WallTime(milliseconds: second * 10_000)) == false)
         }
-        #expect(health.record(.failed, of: 2, now: 500_000) == false)
-        #expect(health.record(.answered, of: 3, now: 500_000) == false)
+        #expect(health.record(.failed, of: 2, sentAt: 500_000, now: 500_000) == false)
+        #expect(health.record(.answered, of: 3, sentAt: 500_000, now: 500_000) == false)
         for device in 1...2 as ClosedRange<UInt64> {
-            #expect(health.record(.failed, of: device, now: 600_000) == false)
+            #expect(health.record(.failed, of: device, sentAt: 600_000, now: 600_000) == false)
         }
-        #expect(health.record(.failed, of: 3, now: 700_000) == true)
+        #expect(health.record(.failed, of: 3, sentAt: 700_000, now: 700_000) == true)
+    }
+
+    @Test("requests that get no answer in time pause nothing where a later one was answered: that is noticed late")
+    func oldRequests() {
+        for (answered, isPaused) in [(0, true), (1_000, false)] as [(WallTime, Bool)] {
+            var lane = Lane()
+            var tags: [UInt64] = []
+            for (device, now) in [(4, answered), (1, 500), (2, 500), (3, 500)] as [(UInt64, WallTime)] {
+                lane.dispatch(device: device, now: now)
+                tags += lane.core.takeRequests(now: now).map(\.tag)
+            }
+            _ = lane.core.answer(tags[0], .accepted(providerID: nil), status: 200, now: answered + 100)
+            for tag in tags.dropFirst() {
+                let verdict = Verdict.retry(reason: "no_answer:timeout", counts: true, after: nil)
+                _ = lane.core.answer(tag, verdict, status: nil, now: 15_500)
+            }
+            #expect(tags.count == 4 && lane.core.isPaused == isPaused)
+        }
+    }
+
+    @Test(
+        "nor where they are many, as while nothing is sent, since partitions are given back: those sent beside them count"
+    )
+    func manyOldRequests() {
+        var health = ProviderHealth()
+        // A hundred a second for 20 s, of which one has no answer; then nothing, but for what is noticed 15 s later.
+        for second in 0..<35 as Range<Int64> {
+            let (now, sentAt) = (WallTime(milliseconds: second * 1_000), WallTime(milliseconds: (second - 15) * 1_000))
+            for device in 0..<99 as Range<UInt64> where second < 20 {
+                let fails = health.record(.answered, of: device, sentAt: now, now: now)
+                #expect(!fails)
+            }
+            for device in 0..<3 as Range<UInt64> where second >= 15 {
+                let fails = health.record(.failed, of: device, sentAt: sentAt, now: now)
+                #expect(!fails)
+            }
+        }
+    }
+
+    @Test("an outage in which nothing is answered is noticed by those that were sent in its first seconds")
+    func silence() {
+        var health = ProviderHealth()
+        var pausedAt: Int64?
+        for second in 0..<50 as Range<Int64> where pausedAt == nil {
+            let (now, sentAt) = (WallTime(milliseconds: second * 1_000), WallTime(milliseconds: (second - 15) * 1_000))
+            for device in 0..<100 as Range<UInt64> {
+                if second < 20 { _ = health.record(.answered, of: device, sentAt: now, now: now) }
+                if second >= 35, health.record(.failed, of: device, sentAt: sentAt, now: now) { pausedAt = second }
+            }
+        }
+        #expect(pausedAt == 40)
+        // Once a later request was answered, what is noticed of the outage says nothing any more.
+        _ = health.record(.answered, of: 1, sentAt: 50_000, now: 50_000)
+        health.reset()
+        for device in 0..<100 as Range<UInt64> {
+            let fails = health.record(.failed, of: device, sentAt: 49_000, now: 51_000)
+            #expect(!fails)
+        }
     }
 
     @Test("a short gap between two answers takes no place of a long outage's")

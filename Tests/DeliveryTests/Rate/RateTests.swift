@@ -90,27 +90,28 @@ struct PauseTests {
     @Test("a lane pauses where over half of at least 20 answers of ten seconds failed")
     func lane() {
         var health = ProviderHealth()
-        for _ in 0..<19 { #expect(health.record(.failed, of: 1, now: 1_000) == false) }
-        #expect(health.record(.failed, of: 1, now: 1_000) == true)
+        for _ in 0..<19 { #expect(health.record(.failed, of: 1, sentAt: 1_000, now: 1_000) == false) }
+        #expect(health.record(.failed, of: 1, sentAt: 1_000, now: 1_000) == true)
         health.reset()
         for place in 0..<200 {
-            #expect(health.record(place % 2 == 0 ? .answered : .failed, of: 1, now: 1_000) == false)
+            #expect(health.record(place % 2 == 0 ? .answered : .failed, of: 1, sentAt: 1_000, now: 1_000) == false)
         }
-        #expect(health.record(.failed, of: 1, now: 1_000) == true)
+        #expect(health.record(.failed, of: 1, sentAt: 1_000, now: 1_000) == true)
         // Ten seconds later they are forgotten; 429 is no failure.
-        for _ in 0..<19 { #expect(health.record(.failed, of: 1, now: 11_000) == false) }
-        for _ in 0..<20 { _ = health.record(.throttled, of: 1, now: 11_000) }
-        #expect(health.record(.failed, of: 1, now: 11_000) == false)
-        #expect(health.record(.failed, of: 1, now: 500_000) == false)
+        for _ in 0..<19 { #expect(health.record(.failed, of: 1, sentAt: 11_000, now: 11_000) == false) }
+        for _ in 0..<20 { _ = health.record(.throttled, of: 1, sentAt: 11_000, now: 11_000) }
+        #expect(health.record(.failed, of: 1, sentAt: 11_000, now: 11_000) == false)
+        #expect(health.record(.failed, of: 1, sentAt: 500_000, now: 500_000) == false)
     }
 
     @Test("three devices in a row fail by chance where there are many answers, and pause a lane where there are few")
     func chance() {
         var (busy, quiet) = (ProviderHealth(), ProviderHealth())
-        for device in 0..<20 as Range<UInt64> { _ = busy.record(.answered, of: device, now: 1_000) }
+        for device in 0..<20 as Range<UInt64> { _ = busy.record(.answered, of: device, sentAt: 1_000, now: 1_000) }
         for device in 0..<3 as Range<UInt64> {
             let (isPaused, isQuietPaused) = (
-                busy.record(.failed, of: device, now: 1_000), quiet.record(.failed, of: device, now: 1_000)
+                busy.record(.failed, of: device, sentAt: 1_000, now: 1_000),
+                quiet.record(.failed, of: device, sentAt: 1_000, now: 1_000)
             )
             #expect(!isPaused && isQuietPaused == (device == 2))
         }
@@ -121,11 +122,17 @@ struct PauseTests {
         var health = ProviderHealth()
         for second in 0..<9 as Range<Int64> {
             let now = WallTime(milliseconds: second * 1_000)
-            #expect(!health.record(.failed, of: 1, now: now) && !health.record(.failed, of: 1, now: now))
+            #expect(
+                !health.record(.failed, of: 1, sentAt: now, now: now)
+                    && !health.record(.failed, of: 1, sentAt: now, now: now))
         }
-        #expect(!health.record(.failed, of: 1, now: 9_000) && health.record(.failed, of: 1, now: 9_999))
+        #expect(
+            !health.record(.failed, of: 1, sentAt: 9_000, now: 9_000)
+                && health.record(.failed, of: 1, sentAt: 9_999, now: 9_999))
         // The first two are out again.
-        #expect(!health.record(.answered, of: 1, now: 10_000) && health.record(.failed, of: 1, now: 10_000))
+        #expect(
+            !health.record(.answered, of: 1, sentAt: 10_000, now: 10_000)
+                && health.record(.failed, of: 1, sentAt: 10_000, now: 10_000))
     }
 
     @Test("one probe at a time, at intervals that double: of a lane 10 to 60 s, of a credential 1 to 15 min")
