@@ -185,9 +185,10 @@ extension DeliveryCore {
         written.lastSentAt = ended.note.lastSentAt
         outbox.outcomes.append(written)
         guard let state = partitions[key.partition] else { return }
+        let isFirst = state.orders[key.kind.index].first(of: record.device)?.offset == key.source
         state.orders[key.kind.index].remove(key.source, of: record.device)
         state.streams[place(ended.stream)].finish(ended.offset)
-        state.sends[key.kind.index].end(record.device)
+        state.sends[key.kind.index].end(record.device, isFirst: isFirst)
         if !state.keys[key.kind.index].isEmpty, let collapse = ended.collapse {
             state.keys[key.kind.index].remove(key.source, of: record.device, collapse)
         }

@@ -11,7 +11,7 @@ struct DeviceSends: Sendable {
     /// How many have an outcome since the last transaction was taken; and in the open one.
     private var ended: [Device: Int] = [:]
     private var writing: [Device: Int] = [:]
-    /// How many have an outcome since the partition was assigned, while something is in doubt.
+    /// How many firsts have an outcome since the partition was assigned, while something is in doubt.
     private var sinceAssignment: [Device: Int] = [:]
     private var hasDoubts: Bool
 
@@ -25,9 +25,12 @@ struct DeviceSends: Sendable {
     /// - Parameter older: how many records of the device are before it.
     func areDoubted(_ device: Device, older: Int) -> Bool { (sinceAssignment[device] ?? 0) + older < Self.most }
 
-    mutating func end(_ device: Device) {
+    /// A record has an outcome.
+    ///
+    /// - Parameter isFirst: whether it was its device's first: what ends behind others, as by its expiry, leaves their doubts.
+    mutating func end(_ device: Device, isFirst: Bool) {
         ended[device, default: 0] += 1
-        if hasDoubts { sinceAssignment[device, default: 0] += 1 }
+        if hasDoubts, isFirst { sinceAssignment[device, default: 0] += 1 }
     }
 
     /// Nothing is left that an earlier owner may have sent.

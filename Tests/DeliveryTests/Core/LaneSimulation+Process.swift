@@ -190,6 +190,8 @@ extension LaneSimulation {
 
     private mutating func send(_ index: Int) {
         noteDecisions(index)
+        let before = processes[index].core.possiblyTwice
+        var again = 0
         for request in processes[index].core.takeRequests(now: now) {
             noteDecisions(index)
             let record = request.record
@@ -205,9 +207,13 @@ extension LaneSimulation {
             {
                 problems.append("\(name) was sent before \(older.messageID), which is older")
             }
+            let assignment = assignments[record.partition, default: 0]
+            if let sender = senders.removeValue(forKey: id(record)), sender != assignment { again += 1 }
             processes[index].tags[request.tag] = record.device
             answer(request, to: index)
         }
+        let said = processes[index].core.possiblyTwice - before
+        if said < again { problems.append("\(again) were sent by an earlier owner, \(said) were said") }
     }
 
     /// The provider's answer, drawn by rates; some never come, and of those some have arrived.
@@ -237,6 +243,12 @@ extension LaneSimulation {
             dead.insert(key)
         } else {
             accepted[key, default: 0] += 1
+        }
+        switch verdict {
+        // Its owner knows that it was not taken, and keeps it.
+        case .refreshCredential, .pauseCredential: break
+        case .accepted, .refused, .deadDevice, .retry, .slowDown:
+            senders[key] = assignments[key.partition]
         }
         processes[index].answers.append(
             Answer(at: now + delay, tag: request.tag, verdict: verdict, status: status))

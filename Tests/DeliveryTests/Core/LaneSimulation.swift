@@ -79,6 +79,9 @@ struct LaneSimulation {
     var group: [Place: LaneOffset] = [:]
     var processes: [Process] = []
     var owners: [Int32: Int] = [:]
+    /// How often each partition was assigned; and in which of these times a push was sent last, while nothing of that is committed.
+    var assignments: [Int32: Int] = [:]
+    var senders: [ID: Int] = [:]
     var outcomes: [DeliveryRecord] = []
     var retired = 0
     /// Requests of which nobody knows whether they arrived: in flight at a crash or a loss, cancelled, or without an answer.
@@ -167,6 +170,8 @@ struct LaneSimulation {
         for place in touched { logs[place, default: []].append(nil) }
         guard commits else { return }
         outcomes += transaction.outcomes
+        for outcome in transaction.outcomes { senders[id(outcome)] = nil }
+        for retry in transaction.retries { senders[id(retry.record)] = nil }
         for commit in transaction.commits {
             let place = Place(stream: commit.stream, partition: commit.partition)
             group[place] = LaneOffset(offset: commit.offset.offset, metadata: commit.offset.metadata)
@@ -175,6 +180,7 @@ struct LaneSimulation {
 
     mutating func assign(_ partition: Int32, to index: Int) {
         owners[partition] = index
+        assignments[partition, default: 0] += 1
         let places = LaneStream.all(of: PushKind.allCases, tiers: 3).map { Place(stream: $0, partition: partition) }
         let committed = places.map { place in
             group[place] ?? LaneOffset(offset: 0, partitions: 3)

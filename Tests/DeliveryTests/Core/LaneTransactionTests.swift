@@ -108,6 +108,19 @@ struct LaneTransactionTests {
         #expect(lane.core.possiblyTwice == 2 && lane.core.firstUnfinished(of: .dispatch(.orders), 0) == 12)
     }
 
+    @Test("what ends behind a push that may have been sent before, since it has expired, does not take the doubt away")
+    func takeOverOfExpired() {
+        var lane = Lane(committed: Self.unclean, ends: [5, 0, 0, 0])
+        lane.core.setCredential(0, isReady: false, now: 0)
+        #expect(lane.core.dispatch(Lane.record(.orders, 1), now: 0) == true)
+        for source in 3..<5 as Range<Int64> {
+            #expect(lane.core.dispatch(Lane.record(.orders, source, expiresAt: 0), now: 0) == true)
+        }
+        #expect(lane.commit().outcomes.map(\.outcome) == [.expired, .expired])
+        lane.core.setCredential(0, isReady: true, now: 0)
+        #expect(lane.send() == [1] && lane.core.possiblyTwice == 1)
+    }
+
     @Test("what may have been sent before is counted when it goes to a retry topic: who sends it then does not know")
     func takeOverToRetry() {
         var lane = Lane(committed: Self.unclean, ends: [5, 0, 0, 0])
