@@ -64,8 +64,9 @@ extension DeliveryCore {
     ) {
         guard let state = partitions[record.partition] else { return }
         let place = place(stream)
-        if state.turns[place].remove(offset) { wantedCount -= 1 }
+        if state.turns[place].remove(offset) { turnCount -= 1 }
         let mustHop = state.hops[place].remove(offset)
+        if mustHop { hopCount -= 1 }
         let key = HeldKey(kind: record.kind, partition: record.partition, source: record.source)
         let line = state.orders[record.kind.index].line(of: record.device)
         switch state.orders[record.kind.index].place(of: record.source, record.device) {
@@ -94,7 +95,7 @@ extension DeliveryCore {
         let own = record.record
         let key = HeldKey(kind: own.kind, partition: own.partition, source: own.source)
         held[key] = record
-        heldBytes += record.size
+        heldBytes += record.record.size
         if state.orders[key.kind.index].first(of: own.device) != nil, let collapse = record.collapse {
             state.keys[key.kind.index].put(key.source, of: own.device, collapse)
         }
@@ -157,7 +158,7 @@ extension DeliveryCore {
 
     mutating func release(_ key: HeldKey) -> HeldRecord? {
         guard let record = held.removeValue(forKey: key) else { return nil }
-        heldBytes -= record.size
+        heldBytes -= record.record.size
         return record
     }
 
@@ -185,14 +186,13 @@ extension DeliveryCore {
         written.lastSentAt = ended.note.lastSentAt
         outbox.outcomes.append(written)
         guard let state = partitions[key.partition] else { return }
-        let isFirst = state.orders[key.kind.index].first(of: record.device)?.offset == key.source
-        state.orders[key.kind.index].remove(key.source, of: record.device)
+        let (wasFirst, first) = state.orders[key.kind.index].remove(key.source, of: record.device)
         state.streams[place(ended.stream)].finish(ended.offset)
-        state.sends[key.kind.index].end(record.device, isFirst: isFirst)
+        state.sends[key.kind.index].end(record.device, isFirst: wasFirst)
         if !state.keys[key.kind.index].isEmpty, let collapse = ended.collapse {
             state.keys[key.kind.index].remove(key.source, of: record.device, collapse)
         }
-        guard let next = state.orders[key.kind.index].first(of: record.device) else { return }
+        guard let next = first else { return }
         let nextKey = key.with(next.offset)
         if held[nextKey]?.isQueued == false { enqueue(nextKey) }
         lookAhead(key, record.device, state)

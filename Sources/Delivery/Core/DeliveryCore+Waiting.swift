@@ -21,13 +21,11 @@ extension DeliveryCore {
     }
 
     /// Whether anything is to be read again.
-    package var wantsAny: Bool {
-        partitions.values.contains { $0.turns.contains { $0.count > 0 } || $0.hops.contains { $0.count > 0 } }
-    }
+    package var wantsAny: Bool { turnCount + hopCount > 0 }
 
     /// Whether what waits behind others may be in memory: never so much that new devices find no place.
     private var mayHoldMore: Bool {
-        held.count + wantedCount <= 2 * settings.inFlight && heldBytes <= mostBytes / 2
+        held.count + turnCount <= 2 * settings.inFlight && heldBytes <= mostBytes / 2
     }
 
     /// The most bytes that are held: each request in flight may have the largest record.
@@ -58,7 +56,7 @@ extension DeliveryCore {
             case .log(let tier, let offset):
                 guard index == 0 || mayHoldMore else { return }
                 let stream = tier.map { LaneStream.tier(key.kind, $0) } ?? .dispatch(key.kind)
-                if state.turns[place(stream)].insert(offset) { wantedCount += 1 }
+                if state.turns[place(stream)].insert(offset) { turnCount += 1 }
             }
         }
     }
@@ -74,7 +72,7 @@ extension DeliveryCore {
         else { return }
         state.hopped[place] = (first, now)
         for offset in state.streams[place].open(below: first + Int64(state.streams[place].window / 4)) {
-            _ = state.hops[place].insert(offset)
+            if state.hops[place].insert(offset) { hopCount += 1 }
         }
     }
 

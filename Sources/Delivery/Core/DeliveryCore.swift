@@ -15,8 +15,9 @@ package struct DeliveryCore {
     var held: [HeldKey: HeldRecord] = [:]
     /// The bytes of what is held.
     var heldBytes = 0
-    /// How many are to be read again, since it is their turn.
-    var wantedCount = 0
+    /// How many are to be read again, since it is their turn, and since they go on to a retry topic.
+    var turnCount = 0
+    var hopCount = 0
     /// What may be sent, in order, of each kind.
     var ready: [[HeldKey]] = PushKind.allCases.map { _ in [] }
     var inFlight: [UInt64: HeldKey] = [:]
@@ -115,11 +116,12 @@ package struct DeliveryCore {
 
     mutating func forget(_ partition: Int32) {
         cancelRequests(of: partition)
-        wantedCount -= partitions[partition]?.turns.reduce(0) { $0 + $1.count } ?? 0
+        turnCount -= partitions[partition]?.turns.reduce(0) { $0 + $1.count } ?? 0
+        hopCount -= partitions[partition]?.hops.reduce(0) { $0 + $1.count } ?? 0
         partitions[partition] = nil
         shareRates()
         held = held.filter { $0.key.partition != partition }
-        heldBytes = held.values.reduce(0) { $0 + $1.size }
+        heldBytes = held.values.reduce(0) { $0 + $1.record.size }
         // If it is assigned again, what is in it waits for its device's older records again.
         for kind in ready.indices { ready[kind].removeAll { $0.partition == partition } }
         outbox.drop(partition)
@@ -176,7 +178,7 @@ package struct DeliveryCore {
         }
     }
 
-    private func mayRead(_ most: Int) -> Bool { held.count + wantedCount < most && heldBytes < mostBytes }
+    private func mayRead(_ most: Int) -> Bool { held.count + turnCount < most && heldBytes < mostBytes }
 
     /// How many pushes wait in Kafka behind others of their device: they were read, and are not in memory.
     private var waiting: Int {

@@ -99,8 +99,6 @@ final class HeldRecord {
     /// Where it was read.
     let stream: LaneStream
     let offset: Int64
-    /// Of its record.
-    let size: Int
     /// The collapse key that a request has set.
     private(set) lazy var collapse = record.collapse
     /// Up to when ``RetryNote/used`` counts.
@@ -118,7 +116,6 @@ final class HeldRecord {
         self.note = note
         self.stream = stream
         self.offset = offset
-        size = record.size
         self.usedUntil = usedUntil
     }
 }

@@ -31,9 +31,8 @@ package struct LaneRecord: Equatable, Sendable {
     package var value: [UInt8] = []
     /// All headers but the retry's note, to be passed on.
     package var headers: [Header] = []
-
     /// The bytes of its value and headers.
-    var size: Int { headers.reduce(value.count) { $0 + $1.name.count + ($1.value?.count ?? 0) } }
+    package var size = 0
 
     package struct Header: Equatable, Sendable {
         package var name: [UInt8]

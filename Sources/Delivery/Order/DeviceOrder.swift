@@ -92,12 +92,17 @@ package struct DeviceOrder: Sendable {
     }
 
     /// The record has its outcome.
-    package mutating func remove(_ offset: Int64, of device: Device) {
-        guard let index = devices.index(forKey: device) else { return }
+    ///
+    /// - Returns: whether it was its device's first, and which one that is now.
+    @discardableResult
+    package mutating func remove(_ offset: Int64, of device: Device) -> (wasFirst: Bool, first: Waiting?) {
+        guard let index = devices.index(forKey: device) else { return (false, nil) }
         let place = devices.values[index].index(of: offset)
-        guard devices.values[index].has(offset, at: place) else { return }
+        guard devices.values[index].has(offset, at: place) else { return (false, devices.values[index][0]) }
         devices.values[index].remove(at: place)
-        if devices.values[index].count == 0 { devices.remove(at: index) }
+        guard devices.values[index].count == 0 else { return (place == 0, devices.values[index][0]) }
+        devices.remove(at: index)
+        return (true, nil)
     }
 
     /// What waits of a device.

@@ -41,7 +41,11 @@ struct LaneRecordReader: ~Copyable {
             return .unreadable("\(error)")
         }
         guard target.platform == provider else { return .other }
-        let size = own.reduce(record.value?.count ?? 0) { $0 + $1.name.count + ($1.value?.count ?? 0) }
+        // A retry's note makes no push too large.
+        let size = own.reduce(record.value?.count ?? 0) { size, header in
+            header.name.elementsEqual(RetryNote.header.bytes)
+                ? size : size + header.name.count + (header.value?.count ?? 0)
+        }
         guard size <= LaneRecord.maxSize else {
             return .unreadable("its value and headers have \(size) bytes, at most \(LaneRecord.maxSize) are allowed")
         }
@@ -74,7 +78,7 @@ struct LaneRecordReader: ~Copyable {
                 headers: own.compactMap { header in
                     guard !header.name.elementsEqual(RetryNote.header.bytes) else { return nil }
                     return LaneRecord.Header(name: Array(header.name), value: header.value.map { Array($0) })
-                }), note)
+                }, size: size), note)
     }
 
     /// The offset in `<topic.broadcasts>/0/<offset>`; nil for any other source.

@@ -11,14 +11,10 @@ public struct ConsumerRead: Sendable {
 }
 
 extension Consumer {
-    /// Records read between two checks of the queue's length.
-    private static var recordsPerCheck: Int { 256 }
-
     /// Reads from a data queue. Blocks for up to `timeout` for the first record, end of partition or error, then
     /// takes what is queued, until the batch has `limit` records or at least `maxBytes` bytes.
     ///
-    /// Takes one record per librdkafka call: its batch calls lose records during a rebalance (docs/kafka.md 1). Resumes
-    /// fetching after the queue was full (see ``DataQueue``).
+    /// Resumes fetching after the queue was full (see ``DataQueue``).
     ///
     /// - Parameter number: of the queue, from 0; see ``init(settings:group:instance:queuesOf:logger:)``.
     package mutating func fill(
@@ -27,31 +23,7 @@ extension Consumer {
         batch.keep(handle)
         if !owed.isEmpty { return fillOwed(&batch, from: number) }
         let queue = queues.data[number]
-        queue.wakeUpIfLow()
-        var wait = timeout.milliseconds
-        var untilCheck = Self.recordsPerCheck
-        var lastPartition: Int32 = -1
-        let (recordsBefore, bytesBefore) = (batch.count, batch.byteCount)
-        while batch.count < limit, batch.byteCount < maxBytes,
-            let message = rd_kafka_consume_queue(queue.pointer, wait)
-        {
-            wait = 0
-            guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                note(message, in: &batch)
-                continue
-            }
-            if message.pointee.partition != lastPartition {
-                lastPartition = message.pointee.partition
-                queue.note(message)
-            }
-            batch.append(message)
-            untilCheck -= 1
-            if untilCheck == 0 {
-                untilCheck = Self.recordsPerCheck
-                queue.wakeUpIfLow()
-            }
-        }
-        queue.noteSize(bytes: batch.byteCount - bytesBefore, records: batch.count - recordsBefore)
+        queue.fill(&batch, limit: limit, maxBytes: maxBytes, timeout: timeout) { note($0, in: &$1) }
     }
 
     /// Takes what is no record: an unreadable batch, the end of a partition, or an error. Owns the message.

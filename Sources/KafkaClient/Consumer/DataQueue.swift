@@ -36,29 +36,64 @@ final class DataQueue {
     /// The number of records and ends of partitions in it.
     var count: Int { Int(rd_kafka_queue_length(pointer)) }
 
+    /// Records read between two checks of the queue's length.
+    private static let recordsPerCheck = 256
+
+    /// Takes what is queued, one record per librdkafka call: its batch calls lose records during a rebalance (docs/kafka.md 1).
+    ///
+    /// - Parameters:
+    ///   - timeout: how long the first record, end of partition or error is waited for.
+    ///   - take: owns what is no record.
+    func fill(
+        _ batch: inout RecordBatch, limit: Int, maxBytes: Int = .max, timeout: Duration = .zero,
+        noRecord take: (UnsafeMutablePointer<rd_kafka_message_t>, inout RecordBatch) -> Void
+    ) {
+        wakeUpIfLow()
+        var wait = timeout.milliseconds
+        var untilCheck = Self.recordsPerCheck
+        var lastPartition: Int32 = -1
+        let (recordsBefore, bytesBefore) = (batch.count, batch.byteCount)
+        while batch.count < limit, batch.byteCount < maxBytes, let message = rd_kafka_consume_queue(pointer, wait) {
+            wait = 0
+            guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                take(message, &batch)
+                continue
+            }
+            if message.pointee.partition != lastPartition {
+                lastPartition = message.pointee.partition
+                note(message)
+            }
+            batch.append(message)
+            untilCheck -= 1
+            if untilCheck == 0 {
+                untilCheck = Self.recordsPerCheck
+                wakeUpIfLow()
+            }
+        }
+        noteSize(bytes: batch.byteCount - bytesBefore, records: batch.count - recordsBefore)
+    }
+
     func forgetBrokers() {
         wakeUpCalls.removeAll(keepingCapacity: true)
         wasOver = false
     }
 
-    /// Remembers which broker leads the record's partition. Call it when the partition changes from one record to the
-    /// next.
-    func note(_ message: UnsafePointer<rd_kafka_message_t>) {
+    /// Remembers which broker leads the record's partition.
+    private func note(_ message: UnsafePointer<rd_kafka_message_t>) {
         let broker = rd_kafka_message_broker_id(message)
         guard broker >= 0 else { return }
         for index in wakeUpCalls.indices where wakeUpCalls[index].broker == broker { return }
         if let partition = message.partition { wakeUpCalls.append((broker, partition)) }
     }
 
-    func noteSize(bytes: Int, records: Int) {
+    private func noteSize(bytes: Int, records: Int) {
         guard records > 0 else { return }
         let mean = bytes / records
         meanBytes = meanBytes == 0 ? mean : (meanBytes * 3 + mean) / 4
     }
 
-    /// Wakes the broker threads once a full queue is half empty. Call it at the start of a read and every few hundred
-    /// records.
-    func wakeUpIfLow() {
+    /// Wakes the broker threads once a full queue is half empty.
+    private func wakeUpIfLow() {
         let length = count
         if length >= recordLimit || length * meanBytes >= byteLimit {
             wasOver = true

@@ -59,17 +59,9 @@ package struct PartitionReader: ~Copyable {
         guard let queue = queues[partition] else { return }
         batch.keep(handle)
         rd_kafka_poll(handle.pointer, 0)
-        queue.wakeUpIfLow()
-        let (recordsBefore, bytesBefore) = (batch.count, batch.byteCount)
-        while batch.count < limit, let message = rd_kafka_consume_queue(queue.pointer, 0) {
-            guard message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                batch.note(message, of: handle)
-                rd_kafka_message_destroy(message)
-                continue
-            }
-            if batch.count == recordsBefore { queue.note(message) }
-            batch.append(message)
+        queue.fill(&batch, limit: limit) { [handle] message, batch in
+            batch.note(message, of: handle)
+            rd_kafka_message_destroy(message)
         }
-        queue.noteSize(bytes: batch.byteCount - bytesBefore, records: batch.count - recordsBefore)
     }
 }

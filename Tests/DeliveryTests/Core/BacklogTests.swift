@@ -51,7 +51,7 @@ struct BacklogTests {
         var lane = Lane { $0.inFlight = 4 }
         func dispatch(_ source: Int64, device: UInt64) {
             var record = Lane.record(.orders, source, device: device)
-            record.value = [UInt8](repeating: 0, count: LaneRecord.maxSize)
+            record.size = LaneRecord.maxSize
             #expect(lane.core.dispatch(record, now: 0) == true)
         }
         for source in 0..<4 as Range<Int64> { dispatch(source, device: 1) }

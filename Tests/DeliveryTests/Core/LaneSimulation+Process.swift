@@ -165,7 +165,13 @@ extension LaneSimulation {
         if let most = devices.values.map(\.count).max(), most > DeliveryCore.mostOfDevice {
             problems.append("\(most) of a device are held")
         }
-        let sizes = core.held.values.reduce(0) { $0 + $1.size }
+        let wanted = core.partitions.values.map { state in
+            [state.turns, state.hops].map { $0.reduce(0) { $0 + $1.count } }
+        }
+        if core.turnCount != wanted.reduce(0, { $0 + $1[0] }) || core.hopCount != wanted.reduce(0, { $0 + $1[1] }) {
+            problems.append("\(wanted) are wanted, \(core.turnCount) and \(core.hopCount) are counted")
+        }
+        let sizes = core.held.values.reduce(0) { $0 + $1.record.size }
         if core.heldBytes != sizes { problems.append("\(sizes) bytes are held, \(core.heldBytes) are counted") }
     }
 

@@ -151,6 +151,7 @@ struct LaneSimulation {
             broadcast: kind == .broadcasts ? live.randomElement(using: &random).map { Int64($0) } : nil)
         if kind == .orders, Int.random(in: 0..<4, using: &random) == 0 {
             let key = Bool.random(using: &random) ? "a" : "b"
+            record.size = 50
             record.value = Array(#"{"message":{"android":{"collapse_key":"\#(key)"}}}"#.utf8)
         }
         let isOurs = Int.random(in: 0..<8, using: &random) > 0

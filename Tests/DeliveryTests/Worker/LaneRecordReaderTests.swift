@@ -11,18 +11,21 @@ import Testing
 @Suite("What a lane reads of a dispatch record")
 struct LaneRecordReaderTests {
     /// Finds out what a lane makes of a record for FCM with this value and one more header.
-    private func finding(value: Int, header: Int) throws -> LaneRecordReader.Finding {
+    private func finding(value: Int, header: Int, from stream: LaneStream = .dispatch(.orders)) throws
+        -> LaneRecordReader.Finding
+    {
         let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
         let context = try DeliveryContext(
             RoleHost(), configuration,
             BroadcastFollower(configuration, logger: Logger(label: "test", level: .critical), metrics: Metrics()),
             start: nil, meter: DeliveryMeter(metrics: Metrics()))
         var reader = LaneRecordReader(context, .fcm)
-        let texts = [
-            String(repeating: "0", count: 64), String(repeating: "v", count: value), "message-id", "m", "platform",
-            "fcm",
-            "expires-at", "1", "order-id", String(repeating: "h", count: header),
-        ]
+        let texts =
+            [
+                String(repeating: "0", count: 64), String(repeating: "v", count: value), "message-id", "m", "platform",
+                "fcm",
+                "expires-at", "1", "order-id", String(repeating: "h", count: header),
+            ] + (stream.tier == nil ? [] : ["\(RetryNote.header)", RetryNote(offset: 7, attempts: 1, used: 0).text])
         let bytes = texts.map { text in
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
             copy.copyBytes(from: text.utf8)
@@ -33,7 +36,7 @@ struct LaneRecordReaderTests {
         let record = RecordView(
             topic: "dispatch", partition: 0, offset: 7, timestamp: nil, key: bytes[0], value: bytes[1],
             headers: 0..<headers.count)
-        return reader.read(record, headers, from: .dispatch(.orders))
+        return reader.read(record, headers, from: stream)
     }
 
     @Test(
@@ -47,7 +50,12 @@ struct LaneRecordReaderTests {
                 Issue.record("\(value), \(header): not read")
                 continue
             }
-            #expect(record.value.count == value && record.headers.count == 4)
+            #expect(record.value.count == value && record.headers.count == 4 && record.size == 65_536)
+            // Its own note makes it no larger.
+            guard case .own(record, .some) = try finding(value: value, header: header, from: .tier(.orders, 0)) else {
+                Issue.record("\(value), \(header): not read again")
+                continue
+            }
             guard case .unreadable(let reason) = try finding(value: value, header: header + 1) else {
                 Issue.record("\(value), \(header): read")
                 continue

@@ -71,7 +71,7 @@ struct PartitionIntakeTests {
     func leftForBytes() {
         var intake = PartitionIntake()
         var large = waiting(0)
-        large.record.value = [UInt8](repeating: 0, count: 100)
+        large.record.size = 100
         intake.append(large, most: .max, mostBytes: 100)
         intake.append(waiting(1), most: .max, mostBytes: 100)
         intake.removeFirst()
