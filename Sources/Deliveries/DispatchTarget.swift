@@ -55,6 +55,16 @@ package struct DispatchTarget: Equatable, Sendable {
     }
 }
 
+extension Platform {
+    /// Whether a dispatch record says its app in a header, and not in its value.
+    package var hasAppInHeader: Bool {
+        switch self {
+        case .fcm: true
+        case .apns: false
+        }
+    }
+}
+
 /// A record that belongs to no provider, because it does not say to whom it goes or until when. The pipeline writes none.
 package enum DispatchTargetError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The key as it was found, quoted and shortened; nil if it is null.

@@ -146,11 +146,11 @@ class Links(unittest.TestCase):
         named = re.findall(r"`(Sources/[^`]+\.swift)`", recipe)
         self.assertLessEqual(len(named), 10)
         self.assertEqual([each for each in named if not (ROOT / each).is_file()], [])
-        switches = re.compile(r"^ *case \.fcm\b", re.MULTILINE)
+        asks = re.compile(r"\bcase \.(fcm|apns)\b|[=!]= (Platform)?\.(fcm|apns)\b|[^\w?]\.(fcm|apns) [=!]=")
         elsewhere = [
             str(path.relative_to(ROOT))
             for path in sorted((ROOT / "Sources").rglob("*.swift"))
-            if switches.search(path.read_text()) and str(path.relative_to(ROOT)) not in named
+            if asks.search(path.read_text()) and str(path.relative_to(ROOT)) not in named
         ]
         self.assertEqual(elsewhere, [])
 

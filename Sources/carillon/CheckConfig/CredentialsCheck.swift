@@ -23,11 +23,13 @@ struct CredentialsCheck {
         warnings += Platform.allCases.filter { provider in !map.entries.contains { $0.platform == provider } }.map {
             "\($0.rawValue) has no credential: its pushes are refused (no_credential)"
         }
-        let named = map.entries.filter { $0.platform == .fcm && !$0.apps.isEmpty }.map { "'\($0.name)'" }
-        if !named.isEmpty, !configuration.rendering.optionalHeaders.contains(.app) {
+        guard !configuration.rendering.optionalHeaders.contains(.app) else { return }
+        for platform in Platform.allCases where platform.hasAppInHeader {
+            let named = map.entries.filter { $0.platform == platform && !$0.apps.isEmpty }.map { "'\($0.name)'" }
+            guard !named.isEmpty else { continue }
             warnings.append(
-                "the records of FCM do not say their app without dispatch.headers=app, so none is sent with "
-                    + named.joined(separator: ", "))
+                "the records of \(platform.name) do not say their app without dispatch.headers=app, so none is sent "
+                    + "with " + named.joined(separator: ", "))
         }
     }
 }
