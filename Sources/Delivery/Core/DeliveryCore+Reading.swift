@@ -97,7 +97,7 @@ extension DeliveryCore {
         held[key] = record
         heldBytes += record.record.size
         if state.orders[key.kind.index].first(of: own.device) != nil, let collapse = record.collapse {
-            state.keys[key.kind.index].put(key.source, of: own.device, collapse)
+            state.keys[key.kind.index].put(key.source, of: own.device ^ collapse, at: .held)
         }
         let turn = state.orders[key.kind.index].put(key.source, of: own.device, at: .held)
         let notBefore = record.note.notBefore
@@ -190,7 +190,7 @@ extension DeliveryCore {
         state.streams[place(ended.stream)].finish(ended.offset)
         state.sends[key.kind.index].end(record.device, isFirst: wasFirst)
         if !state.keys[key.kind.index].isEmpty, let collapse = ended.collapse {
-            state.keys[key.kind.index].remove(key.source, of: record.device, collapse)
+            state.keys[key.kind.index].remove(key.source, of: record.device ^ collapse)
         }
         guard let next = first else { return }
         let nextKey = key.with(next.offset)

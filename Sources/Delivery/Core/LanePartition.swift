@@ -35,7 +35,8 @@ final class LanePartition {
     var orders: [DeviceOrder]
     /// Of each kind.
     var sends: [DeviceSends]
-    var keys: [NewestOfKeys]
+    /// Of each kind what waits, or has waited, of each device with each collapse key.
+    var keys: [DeviceOrder]
     /// What the group has.
     var committed: [LaneOffset]
 
@@ -47,8 +48,8 @@ final class LanePartition {
         turns = streams.map { _ in WantedOffsets() }
         hops = turns
         hopped = streams.map { _ in (-1, .epoch) }
-        keys = PushKind.allCases.map { _ in NewestOfKeys() }
         orders = PushKind.allCases.map { _ in DeviceOrder() }
+        keys = orders
         self.committed = committed
     }
 
@@ -56,7 +57,7 @@ final class LanePartition {
     func isSuperseded(_ record: HeldRecord) -> Bool {
         let keys = keys[record.stream.kind.index]
         guard !keys.isEmpty, let collapse = record.collapse else { return false }
-        return keys.has(after: record.record.source, of: record.record.device, collapse)
+        return keys.has(after: record.record.source, record.record.device ^ collapse)
     }
 
     /// A transaction is taken that has all outcomes.

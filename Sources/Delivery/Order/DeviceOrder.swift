@@ -116,6 +116,11 @@ package struct DeviceOrder: Sendable {
         devices[device]?.index(of: offset) ?? 0
     }
 
+    /// Whether a record of the device is after an offset.
+    package func has(after offset: Int64, _ device: Device) -> Bool {
+        devices[device].map { $0[$0.count - 1].offset > offset } ?? false
+    }
+
     /// Where a record is; nil if it has its outcome.
     package func place(of offset: Int64, _ device: Device) -> Place? {
         guard let line = devices[device] else { return nil }

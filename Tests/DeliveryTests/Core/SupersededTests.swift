@@ -69,17 +69,20 @@ struct SupersededTests {
         #expect(lane.send(now: 20_000) == [1])
     }
 
-    @Test("an expired one supersedes nothing")
+    @Test("an expired one supersedes nothing, and those before it still do")
     func expired() {
         var lane = Lane()
         #expect(lane.core.dispatch(Self.push(0, "first"), now: 0) == true)
         let first = lane.core.takeRequests(now: 0)
-        #expect(lane.core.dispatch(Self.push(1, "a"), now: 0) == true)
-        var late = Self.push(2, "a")
+        for offset in 1...2 as ClosedRange<Int64> {
+            #expect(lane.core.dispatch(Self.push(offset, "a"), now: 0) == true)
+        }
+        var late = Self.push(3, "a")
         late.expiresAt = 0
         #expect(lane.core.dispatch(late, now: 0) == true)
         _ = lane.core.answer(first[0].tag, .accepted(providerID: nil), status: 200, now: 0)
         #expect(lane.commit().outcomes.map(\.outcome) == [.expired, .accepted])
-        #expect(lane.send() == [1])
+        #expect(lane.send() == [2])
+        #expect(lane.commit().outcomes.map(\.outcome) == [.superseded])
     }
 }

@@ -59,8 +59,8 @@ class Pushes:
             records.append(self.record(target, now, now + self.chance.randrange(low * 1000, high * 1000)))
         return records
 
-    def record(self, target, now, expires):
-        """One record for this device."""
+    def record(self, target, now, expires, key=None):
+        """One record for this device; with a collapse key as a request sets it, otherwise as an order's."""
         self.made += 1
         identity = message_id("event", [f"{self.name}-{self.made}"], "order_created", "", now)
         payload = {"message_id": identity, "text": self.chance.choice(self.texts)}
@@ -75,13 +75,13 @@ class Pushes:
                     "apns-push-type": "background",
                     "apns-priority": "5",
                     "apns-expiration": str(expires // 1000),
-                    "apns-collapse-id": identity,
+                    "apns-collapse-id": key or identity,
                 },
                 "payload": {"aps": {"content-available": 1}, **data},
             }
         else:
             app = "com.example.shop"
-            android = {"priority": "high", "ttl": f"{(expires - now) // 1000}s", "collapse_key": identity}
+            android = {"priority": "high", "ttl": f"{(expires - now) // 1000}s", "collapse_key": key or identity}
             value = {"message": {"token": target.token, "data": data, "android": android}}
         headers = (
             ("message-id", identity.encode()),

@@ -6,7 +6,7 @@ import itertools
 import json
 from dataclasses import dataclass, field
 
-from model.pushes import lane_offset, push_of
+from model.pushes import lane_offset, note_same_keys, push_of
 from model.report import Report
 
 LONGEST_LIFE = 2_419_200
@@ -64,11 +64,7 @@ def verify_deliveries(run):
     report = Report()
     pushes = {(each.partition, each.offset): each for each in map(push_of, run.dispatch)}
     _take_requests(pushes.values(), run, report)
-    keyed = {}
-    for push in pushes.values():
-        if push.own_key:
-            push.same_key = keyed.setdefault((push.device, push.own_key), [])
-            push.same_key.append(push)
+    note_same_keys(pushes.values())
     _take_outcomes(pushes, run, report)
     for push in pushes.values():
         _check_outcome(push, run, report)

@@ -99,6 +99,14 @@ class Push:
         return self.outcomes[0][1]["outcome"] if self.outcomes else None
 
 
+def note_same_keys(pushes):
+    keyed = {}
+    for push in pushes:
+        if push.own_key:
+            push.same_key = keyed.setdefault((push.device, push.own_key), [])
+            push.same_key.append(push)
+
+
 def push_of(record):
     headers = {name: (value or b"").decode() for name, value in record.headers}
     device, message, platform = record.key.decode(), headers["message-id"], headers["platform"]

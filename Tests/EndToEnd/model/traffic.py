@@ -5,6 +5,8 @@ import json
 from dataclasses import dataclass
 from typing import Optional
 
+from model.pushes import note_same_keys
+
 # How late an endpoint may notice that a request is whole, in milliseconds.
 SLACK = 1_000
 # How long a sender waits for an answer.
@@ -125,6 +127,32 @@ def _overlap(start, end, periods):
         covered += max(0, min(last, end) - max(first, reached))
         reached = max(reached, last)
     return covered
+
+
+def check_superseded(pushes, deliveries, seen, report):
+    """When it is a push's turn and a newer one with the collapse key of its request waits, it ends as `superseded`; no other does
+    (docs/rules.md, section 13). The newer one waits from its record, or a little later, to its own end."""
+    requests, ends = by_message(seen), {}
+    for record in deliveries:
+        ends[json.loads(record.value)["message_id"]] = record
+    note_same_keys(pushes)
+    for push in pushes:
+        sent, end = requests[push.message], ends.get(push.message)
+        newer = [each for each in push.same_key if each.offset > push.offset]
+        if end and json.loads(end.value)["outcome"] == "superseded":
+            # The ends of a device's pushes are in one partition.
+            if not any(
+                each.timestamp <= end.timestamp and each.message in ends and ends[each.message].offset > end.offset
+                for each in newer
+            ):
+                report.add("superseded by no newer push", push.name)
+            if any(each.taken for each in sent):
+                report.add("superseded, but taken", push.name)
+            if end.timestamp > push.expires + SLACK:
+                report.add("superseded, but expired", push.name)
+        for request in sent:
+            if any(each.timestamp <= request.at - SLACK and each.expires > request.at + SLACK for each in newer):
+                report.add("sent although a newer push waited", f"{push.name}: {request}")
 
 
 def _is_disturbed(requests, disturbances):

@@ -1,5 +1,5 @@
 """The sender against an endpoint that is not the project's own, Node's HTTP/2: a device with a backlog, dead devices, an outage at
-low volume, short-lived pushes, a closed window; and one run with faults, kills and a freeze.
+low volume, short-lived pushes, a closed window, newer pushes of one collapse key; and one run with faults, kills and a freeze.
 
 The sizes are CI's; `Tests/EndToEnd/run deliver-busy --pushes 20000 --kills 8 --devices 1000 --each 60` is the full run."""
 
@@ -21,7 +21,7 @@ from harness.waiting import Failure, expect, now_ms, pause, wait_for
 from harness.world import check
 from model.pushes import push_of
 from model.report import Report
-from model.traffic import TIMEOUT, Traffic, check_outcomes, check_requests, check_waits, in_flight
+from model.traffic import TIMEOUT, Traffic, check_outcomes, check_requests, check_superseded, check_waits, in_flight
 
 SIZES = {"backlog": 6_000, "others": 3_000, "devices": 100, "each": 30, "pushes": 3_000, "rate": 600, "kills": 2, "freezes": 1}
 SESSION_TIMEOUT = 6
@@ -96,8 +96,10 @@ class Busy:
         """What the verifier says of the whole run; with the longest delay of a retry also of how long pushes waited."""
         report, seen = Report(), self.seen
         pushes = [push_of(each) for each in self.world.cluster.read(self.world.dispatch)]
-        check_outcomes(pushes, self.world.cluster.read(self.world.topics["deliveries"]), seen, report, disturbances)
+        deliveries = self.world.cluster.read(self.world.topics["deliveries"])
+        check_outcomes(pushes, deliveries, seen, report, disturbances)
         check_requests(pushes, seen, report, disturbances)
+        check_superseded(pushes, deliveries, seen, report)
         if delay:
             check_waits(pushes, seen, report, delay, disturbances)
         report.counts["retries written"] = sum(len(self.world.cluster.read(each)) for each in self.world.retries)
@@ -257,6 +259,39 @@ def closed_window(harness):
         run.end()
         counts = run.check()
         expect("accepted", (counts["accepted"], counts["gave_up"] + counts["expired"]), (1, len(records)))
+
+
+@scenario("of the pushes of a device that wait only the newest of a request's collapse key is sent", background=True)
+def superseded(harness):
+    with busy(harness, "superseded", partitions=2) as run:
+        run.start(hurried=True)
+        pushes, chance = Pushes(harness.seed, 0), random.Random(f"superseded {harness.seed}")
+        (failing,), targets = devices(pushes, 1), devices(pushes, 5) + devices(pushes, 5, "apns")
+
+        def produce(targets, keys, lives=(HOUR_MS,)):
+            """One push for each of these devices and each key; None is an order's."""
+            now = now_ms()
+            run.produce([pushes.record(each, now, now + chance.choice(lives), key) for key in keys for each in targets])
+            return len(targets) * len(keys)
+
+        # The first request of a connection to APNs is alone on it.
+        made = produce(targets, [None])
+        wait_for("each has one", lambda: len(run.seen) >= made)
+        run.endpoint.set(faults={"unavailable": 1})
+        made += produce([failing], ["news"])
+        wait_for("an attempt has failed", lambda: len(run.seen) >= made)
+        run.endpoint.set(faults={}, latency=2_000)
+        # It waits for another attempt.
+        made += produce([failing], ["news"])
+        made += produce(targets, ["news"])
+        wait_for("each has one in flight", lambda: run.endpoint.set()["open"] >= len(targets))
+        run.endpoint.set(latency=0)
+        keys = ["news", *chance.choices(("news", "bills", None), k=10), None, "bills", "news", "sync"]
+        made += produce(targets, keys, (HOUR_MS, HOUR_MS, HOUR_MS, 500))
+        run.wait_until_done()
+        run.end()
+        counts = run.check()
+        expect("pushes, and kinds of ends", (counts["pushes"], {"accepted", "expired", "superseded"} <= set(counts)), (made, True))
 
 
 class Faults:

@@ -9,7 +9,66 @@ from generator.inputs import BASE_MS
 from model.pushes import push_of
 from model.records import Record
 from model.report import Report
-from model.traffic import Seen, check_outcomes, check_requests, check_waits, in_flight
+from model.traffic import Seen, check_outcomes, check_requests, check_superseded, check_waits, in_flight
+
+
+class VerifierOfSuperseded(unittest.TestCase):
+    def setUp(self):
+        """Pushes of one device, by their keys: the first one was sent while the others waited."""
+        made = Pushes(3, 0)
+        target = made.target()
+        keys = ("a", "a", None, "a", "b")
+        records = [made.record(target, BASE_MS, BASE_MS + 60_000, key) for key in keys]
+        self.pushes = [push_of(Record("dispatch", 0, offset, BASE_MS, *each)) for offset, each in enumerate(records)]
+        self.ends = ["accepted", "superseded", "accepted", "accepted", "accepted"]
+        self.sent_at = {0: 100, 2: 5_100, 3: 5_200, 4: 5_300}
+        self.order = range(5)
+        self.ended_at = 6_000
+
+    def kinds(self):
+        deliveries = [
+            Record("deliveries", 0, place, BASE_MS + self.ended_at, b"", self.value(number), ())
+            for place, number in enumerate(self.order)
+        ]
+        seen = [
+            Seen(n, "fcm", BASE_MS + at, BASE_MS + at, BASE_MS + at, 200, taken=True, message=self.pushes[number].message)
+            for n, (number, at) in enumerate(self.sent_at.items())
+        ]
+        report = Report()
+        check_superseded(self.pushes, deliveries, seen, report)
+        return [kind for kind, _ in report.differences]
+
+    def value(self, number):
+        return json.dumps({"message_id": self.pushes[number].message, "outcome": self.ends[number]})
+
+    def test_a_right_run_has_no_difference(self):
+        self.assertEqual(self.kinds(), [])
+
+    def test_only_a_push_with_a_newer_one_of_its_key_is_superseded(self):
+        for number in (2, 3, 4):
+            with self.subTest(number):
+                self.setUp()
+                self.ends[number] = "superseded"
+                del self.sent_at[number]
+                self.assertEqual(self.kinds(), ["superseded by no newer push"])
+
+    def test_a_newer_one_that_has_ended_supersedes_nothing(self):
+        self.order = (0, 3, 2, 1, 4)
+        self.assertEqual(self.kinds(), ["superseded by no newer push"])
+
+    def test_what_is_superseded_was_not_taken_and_has_not_expired(self):
+        self.sent_at[1] = 200
+        self.assertEqual(self.kinds(), ["superseded, but taken"])
+        del self.sent_at[1]
+        self.ended_at = 61_001
+        self.assertEqual(self.kinds(), ["superseded, but expired"])
+
+    def test_what_has_a_newer_one_that_waits_is_not_sent(self):
+        self.ends[1], self.sent_at[1] = "accepted", 5_000
+        self.assertEqual(self.kinds(), ["sent although a newer push waited"])
+        # The newer one has just been written.
+        self.sent_at[1] = 1_000 - 1
+        self.assertEqual(self.kinds(), [])
 
 
 class VerifierOfTraffic(unittest.TestCase):
