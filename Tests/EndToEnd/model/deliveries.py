@@ -70,6 +70,7 @@ def verify_deliveries(run):
         _check_outcome(push, run, report)
         for request in push.requests:
             _check_request(push, request, run, report)
+        _check_advice(push, run, report)
     _check_order(pushes.values(), run, report)
     again = [each for push in pushes.values() for each in [each for each in push.requests if each.is_accepted][1:]]
     twice, said = len(again), [each for each in again if not run.is_unsaid(each.time)]
@@ -208,6 +209,18 @@ def _check_request(push, request, run, report):
         report.add("another message", said)
     if (push.id is not None and request.id != push.id) or request.collapse != push.collapse:
         report.add("another id", f"{said}: {request.id} {request.collapse}, expected {push.id} {push.collapse}")
+
+
+def _check_advice(push, run, report):
+    """What APNs answers with 5xx is tried again after the longest delay, 15 minutes if nobody hurries, if it lives and is tried so
+    long."""
+    if push.platform != "apns":
+        return
+    for failed, again in itertools.pairwise(push.requests):
+        end = min(push.expires, push.requests[0].time + run.give_up)
+        is_advised = failed.status >= 500 and failed.time + run.longest_wait + run.tolerance < end
+        if is_advised and again.time < failed.time + run.longest_wait and not run.is_disturbed(failed.time, again.time):
+            report.add("tried again before APNs advises", f"{push.name}: lines {failed.place}, {again.place}")
 
 
 def _check_order(pushes, run, report):

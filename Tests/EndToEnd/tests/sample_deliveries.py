@@ -50,7 +50,8 @@ class SampleDeliveries:
             sent.append(self._request(push, now, status, fault))
             if push.expires - now < LONGEST_WAIT_MS:
                 return self._end(push, "gave_up", sent, now + 20, reason="UNAVAILABLE" if kind == 1 else "no_answer")
-            now += 1_500
+            is_advised = push.platform == "apns" and kind == 1 and push.expires - now > LONGEST_WAIT_MS + 1_000
+            now += LONGEST_WAIT_MS if is_advised else 1_500
         if is_dead(push.device, DEAD):
             status, reason = (410, "Unregistered") if push.platform == "apns" else (404, "UNREGISTERED")
             sent.append(self._request(push, now, status, "dead", reason))

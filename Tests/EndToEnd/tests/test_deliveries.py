@@ -254,6 +254,15 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.change_request(self.first_request(lambda each: each.provider == "apns"), lifetime="1")
         self.assertEqual(self.kinds(), {"another lifetime"})
 
+    def test_tried_again_before_apns_advises(self):
+        failed = self.run_.requests[self.first_request(lambda each: each.provider == "apns" and each.status == 503)]
+        again = self.first_request(lambda each: each.message == failed.message and each.place > failed.place)
+        self.change_request(again, time=failed.time + self.run_.longest_wait - 1)
+        self.assertEqual(self.kinds(), {"tried again before APNs advises"})
+        # Whoever takes its partition over does not know of the attempt.
+        self.run_.disturbances = [(failed.time, failed.time)]
+        self.assertEqual(self.kinds(), set())
+
     def test_another_message(self):
         self.change_request(10, body="0" * 16)
         self.assertEqual(self.kinds(), {"another message"})
