@@ -35,7 +35,7 @@ let package = Package(
         // Threads, draining, waiting for a broker: what every daemon needs.
         .target(name: "Hosting", dependencies: ["KafkaClient", "Telemetry"]),
         // Kafka's transactions: what the workers of all daemons are made of.
-        .target(name: "Streaming", dependencies: ["Hosting", "KafkaClient"]),
+        .target(name: "Streaming", dependencies: ["Hosting", "KafkaClient", "Telemetry"]),
         .target(name: "HTTPServer", dependencies: ["CMicrohttpd"]),
         .target(name: "HTTPClient", dependencies: ["CCurl", "CNGHTTP2"]),
         .target(name: "Arguments"),
@@ -135,7 +135,8 @@ let package = Package(
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
         .testTarget(name: "HostingTests", dependencies: ["Hosting", "KafkaClient", "Telemetry", "TestSupport"]),
-        .testTarget(name: "StreamingTests", dependencies: ["KafkaClient", "Streaming"]),
+        .testTarget(
+            name: "StreamingTests", dependencies: ["Hosting", "KafkaClient", "Streaming", "Telemetry", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),

@@ -1,5 +1,6 @@
 import Hosting
 import Pipeline
+import Streaming
 import Synchronization
 
 /// Sends broadcasts to every device in a channel, exactly once, and to devices that join while they are valid.
@@ -97,7 +98,14 @@ public final class BroadcastService: Role, Sendable {
         for number in 0..<configuration.workers {
             var logger = self.logger
             logger.metadata["worker"] = "\(number)"
-            crew.start("worker-\(number)", with: { [logger] in try BroadcastWorker(number, context, logger: logger) })
+            let slot = Slot(instance: configuration.instanceID, number: number)
+            crew.start(
+                "worker-\(number)",
+                with: { [logger] in
+                    try StreamWorker(
+                        BroadcastTenant.contract(of: slot, context), context.host, context.meter.metrics, logger: logger
+                    ) { BroadcastTenant(slot, context, $0, logger: logger) }
+                })
         }
         var supervision = Supervision(host, crew, terms, logger)
         try supervision.untilAllHaveEnded(BroadcastStatusLine(meter: meter))

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 import Synchronization
 
 /// Turns order events into one push for each subscribed device, exactly once.

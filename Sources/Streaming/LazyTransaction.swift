@@ -8,7 +8,7 @@ package struct LazyTransaction: ~Copyable {
     private let host: RoleHost
     private let worker: Int
     private let name: String
-    private var isBegun = false
+    private(set) var isBegun = false
     /// Whether it is unknown, after an error, if the last transaction was committed.
     package private(set) var isEndUnknown = false
 
@@ -85,6 +85,13 @@ package struct LazyTransaction: ~Copyable {
             throw error
         }
         try host.reach(.afterCommit, worker: worker)
+        isBegun = false
+    }
+
+    /// Aborts what is open, if it can be soon: nobody works on, and readers of the outputs would wait for the time-out.
+    package mutating func abandon() {
+        guard isBegun else { return }
+        try? producer.abortTransaction(deadline: .seconds(5))
         isBegun = false
     }
 

@@ -105,10 +105,10 @@ package struct TransactionMachine<Content> {
         return content
     }
 
-    /// A transaction that queried the broker's time is to be aborted. Nothing was processed in it, so there is nothing
-    /// to forget.
-    package mutating func probed() throws(PipelineError) {
-        guard case .open = phase else { throw misfit("the broker's time was known") }
+    /// Nothing was processed in the open transaction, so there is nothing to forget: it is aborted, or was not begun at the
+    /// broker.
+    package mutating func unused() throws(PipelineError) {
+        guard case .open = phase else { throw misfit("a transaction was not used") }
         phase = .idle
     }
 

@@ -139,26 +139,6 @@ package struct BroadcastCore: ~Copyable {
         reset()
     }
 
-    /// What became of a transaction whose end is unknown.
-    package enum Outcome { case committed, aborted, unknown }
-
-    /// Compares what the group has with what was to be committed.
-    ///
-    /// - Parameter found: by partition; nil or absent: the group has no readable offset.
-    package func outcome(by found: [Int32: BroadcastOffset?]) -> Outcome {
-        var isCommitted = true
-        var isAborted = true
-        for (number, partition) in partitions {
-            let offset = found[number] ?? nil
-            // An offset without a time was never committed.
-            let before = partition.committed.time == .epoch ? nil : partition.committed
-            if offset != partition.next { isCommitted = false }
-            if offset != before { isAborted = false }
-        }
-        // Both: the transaction changed nothing.
-        return isAborted ? .aborted : isCommitted ? .committed : .unknown
-    }
-
     private mutating func reset() {
         open = OpenBroadcasts()
         late.removeAll(keepingCapacity: true)

@@ -16,6 +16,8 @@ final class SubscriptionEnds: Sendable {
     /// A partition that is written to all the time reaches an older answer before the newest.
     private static let kept = 8
     private static let interval = 0.2
+    /// The topic never gets more partitions by itself.
+    private static let countInterval = Duration.seconds(10)
 
     private let answers = Mutex<[Answer]>([])
     /// Whether somebody wants to know since the last answer; the first who does wakes the thread.
@@ -38,6 +40,8 @@ final class SubscriptionEnds: Sendable {
     }
 
     /// Asks, as often as somebody wants to know, until the host drains or stops. While the broker does not answer, what is known grows old.
+    ///
+    /// - Throws: ``PipelineError``: another number of partitions.
     func run(
         on host: RoleHost, _ configuration: PipelineConfiguration, partitions: Int32, logger: Logger
     ) throws {
@@ -45,16 +49,24 @@ final class SubscriptionEnds: Sendable {
         let all = (0..<partitions).map { TopicPartition(topic: topic, partition: $0) }
         let patience = Patience()
         let consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
+        var counted = ContinuousClock.now
         while !host.mustEnd {
             guard wanted.wait(timeout: .now() + Self.interval) == .success else { continue }
             isWanted.store(false, ordering: .relaxed)
             let askedAt = ContinuousClock.now
             do {
+                if askedAt - counted >= Self.countInterval {
+                    let count = Int32(try consumer.partitionCount(of: topic, timeout: .seconds(2)))
+                    guard count == partitions else {
+                        throw PipelineError.movedKeys(in: topic, from: partitions, to: count)
+                    }
+                    counted = askedAt
+                }
                 let ends = try consumer.endOffsets(all, timeout: .seconds(2))
                 answered(
                     Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value.value) }), askedAt: askedAt)
                 patience.hasWorked()
-            } catch {
+            } catch let error as KafkaError {
                 if let line = try host.consider(error, patience) { logger.warning("\(topic): \(line); waiting") }
             }
             Thread.sleep(forTimeInterval: Self.interval)

@@ -23,15 +23,21 @@ enum BroadcastStart: Equatable {
             return
         }
         guard offset.partitions == log.partitions else {
-            throw .decisionNeeded(
-                "\(partition.topic) had \(offset.partitions) partitions and has \(log.partitions): keys have moved, and "
-                    + "devices would get broadcasts again; copy the records into a new topic, and remove the offsets of "
-                    + "the group")
+            throw .movedKeys(in: partition.topic, from: offset.partitions, to: log.partitions)
         }
         guard now - offset.time <= log.compactionLag else {
             self = .first(reason: "the offset is older than min.compaction.lag.ms")
             return
         }
         self = .continues(offset)
+    }
+}
+
+extension PipelineError {
+    /// The subscriptions' topic has another number of partitions.
+    static func movedKeys(in topic: String, from before: Int32, to now: Int32) -> PipelineError {
+        .decisionNeeded(
+            "\(topic) had \(before) partitions and has \(now): keys have moved, and devices would get broadcasts again; copy "
+                + "the records into a new topic, and remove the offsets of the group")
     }
 }

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 /// A worker's transactional producer with its topics: the sink that the core writes to.
 ///

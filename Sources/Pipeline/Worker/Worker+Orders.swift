@@ -1,5 +1,6 @@
 import KafkaClient
 import StateStore
+import Streaming
 
 extension Worker {
     /// Opens the checkpoint of this worker's orders; without one they are folded from the log.

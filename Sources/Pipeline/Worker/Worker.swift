@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 /// One worker: one thread with its own consumer and its own transactional producer.
 ///

@@ -48,16 +48,3 @@ final class WorkerContext: RoleContext {
             host, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil, holds: holds.reasons)
     }
 }
-
-/// The name of one worker in the group: `<instance.id>-<n>`.
-struct Slot: Hashable, Sendable, CustomStringConvertible {
-    var instance: String
-    var number: Int
-
-    var description: String { "\(instance)-\(number)" }
-    /// In the process.
-    var label: String { "worker \(number)" }
-
-    func transactionalID(group: String) -> String { "\(group).\(self)" }
-    func groupInstanceID(group: String) -> String { "\(group).\(self)" }
-}

@@ -93,8 +93,8 @@ struct WorkerTransactions {
         if open.hasTick { isolation.tickCommitted(limit: open.tickLimit) }
     }
 
-    /// See ``TransactionMachine/probed()``.
-    mutating func probed() throws(PipelineError) { try machine.probed() }
+    /// It has only queried the broker's time. See ``TransactionMachine/unused()``.
+    mutating func probed() throws(PipelineError) { try machine.unused() }
 
     /// See ``TransactionMachine/dropped()``.
     mutating func dropped() -> TransactionMachine<OpenTransaction>.EndAction { machine.dropped() }

@@ -177,36 +177,4 @@ struct TransactionTests {
         #expect(trial.remove(1) == nil && !trial.isBusy(1) && trial.committed(1) == nil)
         try trial.send()
     }
-
-    // MARK: A transaction whose end is unknown
-
-    @Test("whether an unknown end was a commit is seen by what the group has", arguments: [true, false])
-    func outcome(isCommitted: Bool) throws {
-        let trial = CoreTrial()
-        try trial.own(1)
-        try trial.own(2)
-        let before: [Int32: BroadcastOffset?] = [1: trial.committed(1), 2: trial.committed(2)]
-        trial.clock += 1
-        trial.join([devices[0]])
-        trial.see()
-        try trial.take()
-        let offsets = try #require(trial.finish(oldest: 0)).offsets
-        let after: [Int32: BroadcastOffset?] = before.merging(offsets) { $1 }
-        #expect(trial.outcome(by: isCommitted ? after : before) == (isCommitted ? .committed : .aborted))
-        var other = after
-        other[1] = BroadcastOffset(offset: 9, partitions: 4, time: 1, broadcast: 0)
-        #expect(trial.outcome(by: other) == .unknown)
-        #expect(trial.outcome(by: [:]) == .unknown)
-    }
-
-    @Test("where the group had nothing before, nothing is an abort")
-    func outcomeOfTheFirst() throws {
-        let trial = CoreTrial()
-        trial.clock = 0
-        try trial.own()
-        trial.clock = CoreTrial.start
-        let offsets = try #require(trial.finish(oldest: 1)).offsets
-        #expect(trial.outcome(by: [1: nil]) == .aborted)
-        #expect(trial.outcome(by: offsets.mapValues { $0 }) == .committed)
-    }
 }

@@ -118,7 +118,6 @@ final class CoreTrial {
     func committed(_ partition: Int32) -> BroadcastOffset? { core.committed(partition) }
     func isBusy(_ partition: Int32) -> Bool { core.isBusy(partition) }
     func remove(_ partition: Int32) -> ChannelTable? { core.remove(partition) }
-    func outcome(by found: [Int32: BroadcastOffset?]) -> BroadcastCore.Outcome { core.outcome(by: found) }
 
     func firstBroadcast(includesValid: Bool, clock: WallTime) -> Int64 {
         core.firstBroadcast(includesValid: includesValid, clock: clock)

@@ -1,7 +1,9 @@
 import Events
+import KafkaClient
 import Subscriptions
 
 @testable import Broadcasts
+@testable import Streaming
 
 extension SimulatedWorker {
     func work(fails: Bool) throws {
@@ -51,7 +53,7 @@ extension SimulatedWorker {
         let isCommitted = try (!isUnknown || world.chance(50)) && commit(offsets, entry, sink, clock)
         guard isUnknown else { return isCommitted ? try committed() : try fenced() }
         world.note(isCommitted ? "unknown, committed" : "unknown, aborted")
-        try resolve()
+        try decide(offsets)
     }
 
     /// A view that has reached an end that was asked for less than a second before.
@@ -151,15 +153,22 @@ extension SimulatedWorker {
         try startAgain(core.owned)
     }
 
-    private func resolve() throws {
-        var found: [Int32: BroadcastOffset?] = [:]
-        for (partition, offset) in world.group {
-            found[partition] = BroadcastOffset(offset: offset.offset, metadata: offset.metadata)
+    private func decide(_ sent: [Int32: BroadcastOffset]) throws {
+        func offsets(_ all: [Int32: (offset: Int64, metadata: String)]) -> [TopicPartition: CommittedOffset] {
+            var offsets: [TopicPartition: CommittedOffset] = [:]
+            for (number, each) in all {
+                offsets[TopicPartition(topic: "subscriptions", partition: number)] = CommittedOffset(
+                    offset: Offset(each.offset), metadata: each.metadata)
+            }
+            return offsets
         }
-        switch core.outcome(by: found) {
+        var before: [Int32: (offset: Int64, metadata: String)] = [:]
+        for number in sent.keys { before[number] = core.committed(number).map { ($0.offset, $0.metadata) } }
+        let end = UnknownEnd(sent: offsets(sent.mapValues { ($0.offset, $0.metadata) }), before: offsets(before))
+        switch end.outcome(offsets(world.group)) {
         case .committed: core.committed()
         case .aborted: core.aborted()
-        case .unknown: try fenced()
+        case .neither: try fenced()
         }
     }
 

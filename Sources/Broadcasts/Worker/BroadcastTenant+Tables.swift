@@ -1,0 +1,157 @@
+import KafkaClient
+import Pipeline
+import StateStore
+import Streaming
+
+extension BroadcastTenant {
+    /// Says where the partitions are, and opens their tables.
+    mutating func locate(_ found: Findings) throws -> Locating {
+        guard found.partitionCount == context.log.partitions else {
+            throw PipelineError.movedKeys(
+                in: context.configuration.topics.subscriptions, from: context.log.partitions, to: found.partitionCount)
+        }
+        let now = context.clock.now()
+        do {
+            try openTables(try begin(found, now: now), found, now: now)
+        } catch let error as StoreError where error.kind == .alreadyOpen {
+            // The worker that has had the partition gives it up in a moment.
+            return .later
+        }
+        var places: [TopicPartition: Place] = [:]
+        for (number, partition) in core.partitions {
+            places[place(number)] = Place(
+                Offset(partition.committed.offset), restoresFrom: Offset(partition.table.stored))
+        }
+        return .places(places)
+    }
+
+    private func begin(_ found: Findings, now: WallTime) throws -> [Int32: BroadcastOffset] {
+        var begun: [Int32: BroadcastOffset] = [:]
+        let firstBroadcast = core.firstBroadcast(includesValid: context.includesValid, clock: now)
+        var firstStarts: [String: [Int32]] = [:]
+        for (place, end) in found.ends {
+            switch try BroadcastStart(found.committed[place], of: place, context.log, now: now) {
+            case .continues(let offset): begun[place.partition] = offset
+            case .first(let reason):
+                firstStarts[reason, default: []].append(place.partition)
+                context.meter.firstStart()
+                // Its time says that the group does not have it yet.
+                begun[place.partition] = BroadcastOffset(
+                    offset: end.value, partitions: context.log.partitions, time: .epoch, broadcast: firstBroadcast)
+            }
+        }
+        for (reason, numbers) in firstStarts.sorted(by: { $0.key < $1.key }) {
+            logger.notice(
+                "\(numbers.count) partitions start at their ends, with broadcast \(firstBroadcast): \(reason)",
+                ["partitions": numbers.sorted().map(String.init).joined(separator: " ")])
+        }
+        return begun
+    }
+
+    private mutating func openTables(
+        _ begun: [Int32: BroadcastOffset], _ found: Findings, now: WallTime
+    ) throws {
+        var records: [TopicPartition: RecentFingerprints] = [:]
+        for (number, committed) in begun.sorted(by: { $0.key < $1.key }) {
+            let place = place(number)
+            let log = log(of: place, committed, found, now: now)
+            let opened = try ChannelTable.open(context.folder(of: number), log)
+            core.assign(number, committed: committed, table: opened.table)
+            if let reason = opened.rebuilt { rebuilds(place, reason) }
+            records[place] = opened.records
+        }
+        // Wipes tables that came from another log.
+        let judgements = try LogCheck.judge(
+            records.filter { !$0.value.elements.isEmpty }, starts: found.starts, ends: found.ends,
+            settings: context.configuration.kafka, logger: logger.clientSink)
+        for (place, judgement) in judgements {
+            guard let difference = judgement.difference(in: place), let committed = begun[place.partition] else {
+                continue
+            }
+            rebuilds(place, difference)
+            try core.remove(place.partition)?.close()
+            let table = try ChannelTable.openWiped(
+                context.folder(of: place.partition), log(of: place, committed, found, now: now))
+            core.assign(place.partition, committed: committed, table: table)
+        }
+    }
+
+    private func log(
+        of place: TopicPartition, _ committed: BroadcastOffset, _ found: Findings, now: WallTime
+    ) -> ChannelTable.Log {
+        ChannelTable.Log(
+            origin: .init(topic: place.topic, partition: place.partition, cluster: context.log.cluster),
+            start: found.starts[place]?.value ?? 0, committed: committed.offset,
+            largestAge: context.log.largestTableAge, now: now)
+    }
+
+    private func rebuilds(_ place: TopicPartition, _ reason: String) {
+        logger.notice("the channels of \(place) are folded from the beginning: \(reason)")
+        context.meter.rebuilt()
+    }
+
+    /// Folds in silence what the tables lack.
+    mutating func restore(_ batch: borrowing RecordBatch) throws {
+        for index in 0..<batch.count {
+            let record = SubscriptionRecord(of: batch, at: index, partitions: Int(context.log.partitions))
+            guard let partition = core.partitions[record.partition], record.offset < partition.committed.offset else {
+                continue
+            }
+            _ = try partition.table.apply(record, timestamp: batch[index].timestamp)
+            partition.folded = record.offset + 1
+        }
+        for partition in core.partitions.values {
+            partition.table.commit()
+            guard let folded = partition.folded, partition.table.pendingCount >= ChannelTable.mostPending else {
+                continue
+            }
+            try partition.table.flush(at: folded)
+        }
+    }
+
+    mutating func restored() throws {
+        for partition in core.partitions.values where partition.table.stored < partition.committed.offset {
+            partition.table.commit()
+            try partition.table.flush(at: partition.committed.offset)
+        }
+    }
+
+    mutating func release() {
+        core.aborted()
+        for number in core.owned {
+            let offset = core.committed(number)?.offset ?? 0
+            guard let table = core.remove(number) else { continue }
+            do throws(StoreError) {
+                if table.isPending { try table.flush(at: offset) }
+                try table.close()
+            } catch {
+                logger.warning("the table of partition \(number) was not stored: \(error)")
+            }
+        }
+    }
+
+    /// Stores what has come together, now and then; notes how old the tables are.
+    mutating func tend() throws -> Bool {
+        let isDue = .now >= nextFlush
+        if isDue { nextFlush = .now + .seconds(10) }
+        let now = context.clock.now()
+        var isTooOld = false
+        for (number, partition) in core.partitions {
+            if isDue, context.ends.isReached(number, at: partition.committed.offset, within: Self.freshness) {
+                partition.table.time = now
+            }
+            let table = partition.table
+            // The age of a table without changes is stored as well.
+            let isOld = table.time - table.storedTime > Self.commitAgain
+            if table.pendingCount >= ChannelTable.mostPending || isDue && (table.isPending || isOld) {
+                try table.flush(at: partition.committed.offset)
+            }
+            isTooOld = isTooOld || abs(now - partition.table.time) > context.log.largestTableAge
+        }
+        if isTooOld {
+            logger.notice(
+                "tables stood still for so long that they may have missed unsubscriptions: they are filled again")
+        }
+        return !isTooOld
+    }
+}

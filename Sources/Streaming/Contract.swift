@@ -1,0 +1,44 @@
+import KafkaClient
+
+/// What a worker reads and writes, and how: what its tenant does not decide anew.
+package struct Contract: Sendable {
+    package var group: String
+    package var slot: Slot
+    /// Whether it stays a member of its group while it restarts (ADR 16).
+    package var isStatic: Bool
+    /// What it reads.
+    package var topic: String
+    /// What it writes; ``Transaction`` has them by their numbers.
+    package var outputs: [String]
+    /// Of a client without a group, of the member of the group, and of the producer.
+    package var settings: Settings
+    package var memberSettings: Settings
+    package var transactionSettings: Settings
+    package var transactionTimeout: Duration
+    /// A transaction is committed after this time.
+    package var commitInterval: Duration
+
+    package init(
+        group: String, slot: Slot, isStatic: Bool, topic: String, outputs: [String], settings: Settings,
+        memberSettings: Settings, transactionSettings: Settings, transactionTimeout: Duration, commitInterval: Duration
+    ) {
+        self.group = group
+        self.slot = slot
+        self.isStatic = isStatic
+        self.topic = topic
+        self.outputs = outputs
+        self.settings = settings
+        self.memberSettings = memberSettings
+        self.transactionSettings = transactionSettings
+        self.transactionTimeout = transactionTimeout
+        self.commitInterval = commitInterval
+    }
+
+    func makeConsumer(logger: @escaping ClientLog.Sink) throws(KafkaError) -> Consumer {
+        var consumer = try Consumer(
+            settings: memberSettings, group: group, instance: isStatic ? slot.groupInstanceID(group: group) : nil,
+            logger: logger)
+        try consumer.subscribe(to: [topic])
+        return consumer
+    }
+}

@@ -1,0 +1,207 @@
+import Hosting
+import KafkaClient
+
+extension StreamWorker where T: ~Copyable {
+    /// Serves the group's events and the producer's delivery reports.
+    mutating func serveControl() throws {
+        try serveGroup(timeout: .zero)
+        transaction.poll()
+        try considerErrors(transaction.takeErrors())
+    }
+
+    /// Serves the group's events: assignments, revocations, errors, statistics.
+    mutating func serveGroup(timeout: Duration) throws {
+        var patience = timeout
+        while let event = consumer.nextEvent(timeout: patience) {
+            patience = .zero
+            switch event {
+            case .assign(let partitions):
+                logger.info("assigned \(partitions.count) partitions")
+                assignments += 1
+                refusal = nil
+                assignment.assigned(partitions, now: .now)
+                // An unanswered assignment would block the whole group until the partitions are located.
+                try consumer.assign([:])
+            case .revoke(_, let isLost): try revoke(isLost: isLost)
+            case .error(let error): try considerErrors([error])
+            case .statistics(let statistics): observe(statistics)
+            }
+        }
+    }
+
+    /// The lag counts from what is taken here: the client's own figure ignores commits in transactions.
+    private mutating func observe(_ statistics: ClientStatistics) {
+        if statistics.isConnected { host.health.brokersAreDown(nil, of: contract.slot.label) }
+        for each in statistics.partitions {
+            guard let position = tenant.position(each.partition), let end = each.lastStableOffset else { continue }
+            lag[each.partition.partition] = Int(max(0, end.value - position))
+            guard let watermark = each.highWatermark,
+                hungTransactions.observe(
+                    partition: each.partition, lastStable: end.value, highWatermark: watermark.value)
+            else { continue }
+            logger.warning(
+                "a transaction upstream has been open for more than a minute: nothing after it can be read",
+                ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
+        }
+    }
+
+    /// Commits what is open, then gives up the partitions; if they are lost, it is dropped (docs/kafka.md 8). They are not
+    /// read again in here, whatever goes wrong: they are no longer its own.
+    mutating func revoke(isLost: Bool) throws {
+        if isLost {
+            fencings.noteLostContact()
+            logger.warning("lost its partitions: what was open is sent by their next owner")
+        }
+        do {
+            try host.reach(.inRevoke, worker: contract.slot.number)
+            if !isLost { try commit() }
+        } catch let error as PipelineError {
+            throw error
+        } catch {
+            logger.warning("could not commit before the partitions were revoked: \(error)")
+            if let error = error as? KafkaError { try end(transactions.failed(error)) }
+        }
+        try end(transactions.dropped())
+        release()
+        try consumer.unassign()
+    }
+
+    /// Nothing is open any longer, and no partition its own.
+    mutating func release() {
+        tenant.release()
+        unknown = nil
+        batch.removeAll()
+        next = 0
+        lag.removeAll()
+        committed.removeAll()
+        positions.removeAll()
+        hungTransactions = HungTransactionWatch()
+        assignment.released()
+    }
+
+    /// Finds out again where the partitions are. What is open is dropped.
+    mutating func startAgain() throws {
+        try end(transactions.dropped())
+        tenant.release()
+        unknown = nil
+        batch.removeAll()
+        next = 0
+        try consumer.unassign()
+        try consumer.assign([:])
+        assignment.mustBegin(now: .now)
+    }
+
+    /// Finds out where the partitions are, restores what is remembered of them, and begins to read.
+    ///
+    /// Outside any callback and with a short timeout, since the answer waits for a dead predecessor's open transaction
+    /// (docs/kafka.md 8).
+    mutating func locate(_ search: AssignmentMachine<TopicPartition>.Search) throws {
+        guard try tenant.refresh(isIdle: true) else { return wait() }
+        do {
+            let found = try find(search.partitions)
+            switch try tenant.locate(found) {
+            case .later: askAgain()
+            case .places(let places):
+                guard try restore(places) else { return }
+                try start(places, found)
+            }
+        } catch let error as KafkaError where error.recovery == .retry {
+            askAgain()
+            let limit = contract.transactionTimeout + .seconds(10)
+            if try assignment.unanswered(longerThan: limit, now: .now), host.patience.isDue("committed") {
+                logger.warning(
+                    "still waiting for the committed offsets: a transaction that wrote offsets of this group has not ended: \(error)"
+                )
+            }
+        }
+    }
+
+    private mutating func askAgain() {
+        tenant.release()
+        nextAttempt = .now + .milliseconds(200)
+    }
+
+    private mutating func find(_ partitions: [TopicPartition]) throws -> Findings {
+        Findings(
+            committed: try consumer.committed(partitions, timeout: .seconds(1)),
+            starts: try consumer.startOffsets(partitions, timeout: .seconds(5)),
+            ends: try consumer.endOffsets(partitions, timeout: .seconds(5)),
+            partitionCount: Int32(try consumer.partitionCount(of: contract.topic, timeout: .seconds(5))))
+    }
+
+    /// - Returns: false if the group took the partitions meanwhile, or the process is to end.
+    private mutating func restore(_ places: [TopicPartition: Place]) throws -> Bool {
+        let missing = places.filter { $0.value.restoresFrom < $0.value.offset }
+        let isRestored = try readBeside(
+            from: missing.mapValues(\.restoresFrom), to: missing.mapValues(\.offset)
+        ) { try $0.tenant.restore($1) }
+        guard isRestored else { return false }
+        try tenant.restored()
+        return true
+    }
+
+    private mutating func start(_ places: [TopicPartition: Place], _ found: Findings) throws {
+        _ = try assignment.located()
+        assignment.group = try consumer.groupMetadata()
+        committed = found.committed
+        positions = places.mapValues(\.offset)
+        try consumer.assign(positions)
+        try assignment.started(isRestoring: false)
+        logger.info("reads \(positions.count) partitions of \(contract.topic)")
+    }
+
+    /// Reads back to what the group has: nothing of what was read since counts.
+    mutating func rewind() throws {
+        batch.removeAll()
+        next = 0
+        switch assignment.phase {
+        case .unassigned: return
+        // What was asked for is asked for again.
+        case .locating, .starting: tenant.release()
+        case .restoring, .reading:
+            try consumer.unassign()
+            try consumer.assign(positions)
+        }
+    }
+
+    /// Lets the tenant look at records that are not taken yet.
+    ///
+    /// - Returns: false if nothing may be taken now.
+    mutating func lookAhead() throws -> Bool {
+        let starts = tenant.looksAheadFrom
+        guard !starts.isEmpty else { return true }
+        let askedAt = ContinuousClock.now
+        let ends = try consumer.endOffsets(Array(starts.keys), timeout: .seconds(5))
+        guard try readBeside(from: starts, to: ends, { try $0.tenant.look(ahead: $1) }) else { return false }
+        return tenant.looked(ahead: ends, askedAt: askedAt)
+    }
+
+    /// Reads with another consumer, and serves the group meanwhile.
+    ///
+    /// - Returns: false if the group took the partitions, or the process is to end.
+    private mutating func readBeside(
+        from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset],
+        _ take: (inout Self, borrowing RecordBatch) throws -> Void
+    ) throws -> Bool {
+        guard starts.contains(where: { $1 < ends[$0] ?? $1 }) else { return true }
+        let before = assignments
+        var nextService = ContinuousClock.now
+        var reader = try Consumer(assigning: contract.settings, logger: logger.clientSink)
+        do {
+            try TopicReader.read(from: starts, to: ends, with: &reader) { batch in
+                try take(&self, batch)
+                guard .now >= nextService else { return }
+                nextService = .now + .milliseconds(200)
+                try serveControl()
+                if case .unassigned = assignment.phase { throw ReadingEnded() }
+                guard assignments == before, !host.mustEnd else { throw ReadingEnded() }
+            }
+        } catch is ReadingEnded {
+            return false
+        }
+        return true
+    }
+}
+
+/// The partitions were taken away while they were read.
+private struct ReadingEnded: Error {}

@@ -1,0 +1,135 @@
+import Hosting
+import KafkaClient
+
+extension StreamWorker where T: ~Copyable {
+    /// Recovers from an error, and from what goes wrong meanwhile.
+    mutating func recoverFully(from error: any Error) throws {
+        var error = error
+        while true {
+            if error is PipelineError || error is PipelineEnded { throw error }
+            do {
+                return try recover(from: error)
+            } catch var next as KafkaError where next.client == .member {
+                // A consumer that cannot go back is of no use.
+                next.recovery = .recreateClient
+                error = next
+            } catch let next {
+                error = next
+            }
+        }
+    }
+
+    /// Brings the worker back to its last commit after an error, ready to continue.
+    private mutating func recover(from error: any Error) throws {
+        nextAttempt = .now + backoff.next()
+        guard let error = error as? KafkaError else {
+            try tenant.consider(error)
+            return try startAgain()
+        }
+        fencings.consider(error)
+        fencings.isOwnTimeout = transactions.unended.map { .now - $0.began >= contract.transactionTimeout } ?? false
+        // The delivery reports say whether a record was refused.
+        transaction.poll()
+        let refusals = transaction.takeRefusal().map { [(event: Never?.none, error: $0)] } ?? []
+        switch Remedy<Never>(after: error, refusals: refusals, alone: nil, consumer: consumer.fatalError) {
+        case .isolate(let refusal):
+            guard tenant.refused(refusal.error) else {
+                throw PipelineError.unplaceableRecord(
+                    "the broker refuses a record, and always would: \(refusal.error)")
+            }
+            try end(transactions.dropped())
+            try rewind()
+        case .replaceFailedConsumer(let fatal):
+            // What the group said during a long call is still to be heard: partitions that it took explain a fencing
+            // (ADR 16).
+            try serveGroup(timeout: .zero)
+            try replaceConsumer(after: fatal)
+        case .replaceConsumer:
+            try report(error)
+            try replaceConsumer(after: error)
+        case .rewind(let isOutOfRange):
+            if isOutOfRange { throw tenant.overtaken(error) }
+            try report(error)
+            try endTransaction(after: error)
+        }
+    }
+
+    private func report(_ error: KafkaError) throws {
+        if let line = try host.consider(error) { logger.warning("\(line)", ["recovery": "\(error.recovery)"]) }
+    }
+
+    /// A transaction whose end is unknown is decided in the rounds that follow: meanwhile nothing is read or written.
+    private mutating func endTransaction(after error: KafkaError) throws {
+        let isUnknown = transaction.isEndUnknown && !transactions.isIdle
+        guard isUnknown else {
+            try end(transactions.failed(error))
+            return try rewind()
+        }
+        _ = transactions.dropped()
+        unknown = UnknownEnd(sent: sent, before: committed)
+        // What the old producer has sent could end a later transaction (docs/kafka.md 4).
+        try replaceProducer(after: error)
+    }
+
+    /// Recreates the producer under the same transactional id, which ends whatever its predecessor left open.
+    mutating func replaceProducer(after error: KafkaError) throws {
+        if error.kind == .fenced { try considerFencing(error) }
+        logger.notice("recreates its producer after: \(error)")
+        let transaction = transaction
+        try host.untilItWorks(logger) { () throws(KafkaError) in try transaction.renew() }
+    }
+
+    /// Tells a slot that another process took from a transaction that timed out (docs/code.md §6, "Slots").
+    private mutating func considerFencing(_ error: KafkaError) throws {
+        let fatal = contract.isStatic ? try awaitConsumerFencing(within: .seconds(5)) : nil
+        switch fencings.judge(error, consumer: fatal, isStatic: contract.isStatic) {
+        case .newProducer: return
+        case .slotTaken(let error): throw slotTaken(error)
+        case .tooOften:
+            throw PipelineError.defect("slot \(contract.slot) was fenced three times in 10 minutes: \(error)")
+        }
+    }
+
+    /// Serves the group until the consumer is fenced as well.
+    ///
+    /// The consumer is looked at before the group is served: when this returns its fencing, all that the group said
+    /// before it has been processed (ADR 16).
+    private mutating func awaitConsumerFencing(within limit: Duration) throws -> KafkaError? {
+        let end = ContinuousClock.now + limit
+        while true {
+            let fatal = consumer.fatalError.flatMap { $0.kind == .fencedInstanceID ? $0 : nil }
+            let isLast = fatal != nil || .now >= end || host.mustStop
+            try serveGroup(timeout: isLast ? .zero : .milliseconds(100))
+            if isLast { return fatal }
+        }
+    }
+
+    private mutating func replaceConsumer(after fatal: KafkaError) throws {
+        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
+        logger.notice("recreates its consumer after: \(fatal)")
+        try end(transactions.dropped())
+        // Its records would keep the old one in the group, which would wait for it until max.poll.interval.ms.
+        release()
+        consumer.leave(timeout: .seconds(10))
+        consumer = try contract.makeConsumer(logger: logger.clientSink)
+        fencings.noteNewConsumer()
+    }
+
+    private func slotTaken(_ error: KafkaError) -> PipelineError {
+        .instanceInUse(
+            "another process has taken slot \(contract.slot): every process needs its own instance.id (\(error))")
+    }
+
+    /// Handles errors that no call returned: fatal ones are thrown, to be recovered from; the rest is logged.
+    mutating func considerErrors(_ errors: [KafkaError]) throws {
+        for error in errors {
+            fencings.consider(error)
+            if error.kind == .offsetOutOfRange { throw tenant.overtaken(error) }
+            if error.kind == .allBrokersDown { host.health.brokersAreDown("\(error)", of: contract.slot.label) }
+            if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
+            if error.isFatal { throw error }
+            if error.kind == .authorization, host.patience.isStarting { refusal = error }
+            if let line = try host.consider(error) { logger.warning("\(line); waiting") }
+        }
+    }
+}

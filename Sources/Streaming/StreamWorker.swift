@@ -1,0 +1,215 @@
+import Foundation
+import Hosting
+import KafkaClient
+import Telemetry
+
+/// A thread that works in Kafka transactions: the one machinery of every ``Tenant``.
+///
+/// ``AssignmentMachine`` and ``TransactionMachine`` decide what comes next, `Remedy` what an error takes; the worker makes
+/// the calls: for the group in `StreamWorker+Assignment`, for the transaction in `+Transaction`, after an error in
+/// `+Recovery`. Each round serves the group, and no call in it takes long but those of a transaction.
+package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
+    static var batchSize: Int { 1_000 }
+
+    let contract: Contract
+    let host: RoleHost
+    let metrics: Metrics
+    let logger: Logger
+    var tenant: T
+    let transaction: Transaction
+    var consumer: Consumer
+    var assignment = AssignmentMachine<TopicPartition>()
+    var transactions = TransactionMachine<TransactionTime>()
+    /// How often the group has assigned partitions.
+    var assignments = 0
+    /// What the group has of its partitions, and where they are read from after an abort.
+    var committed: [TopicPartition: CommittedOffset] = [:]
+    var positions: [TopicPartition: Offset] = [:]
+    /// What the transaction commits that is being committed.
+    var sent: [TopicPartition: CommittedOffset] = [:]
+    var unknown: UnknownEnd?
+    var batch = RecordBatch(readsHeaders: false)
+    /// The first record of the batch that was not taken.
+    var next = 0
+    /// Records of its partitions that are not read yet; nothing before the first measurement.
+    var lag: [Int32: Int] = [:]
+    var clock = ClockCheck()
+    var watch = ConsumerWatch()
+    var hungTransactions = HungTransactionWatch()
+    /// A refusal at the start: librdkafka reports some of them once and retries without another report.
+    var refusal: KafkaError?
+    var fencings = Fencings()
+    var backoff = Backoff()
+    /// Nothing is tried before; after an error.
+    var nextAttempt = ContinuousClock.now
+
+    /// Waits for the broker as long as it takes.
+    package init(
+        _ contract: Contract, _ host: RoleHost, _ metrics: Metrics, logger: Logger,
+        _ makeTenant: (Transaction) throws -> T
+    ) throws {
+        let transaction = try host.untilItWorks(logger) { () throws(KafkaError) in
+            try Transaction(contract, host, logger: logger.clientSink)
+        }
+        let consumer = try contract.makeConsumer(logger: logger.clientSink)
+        self.tenant = try makeTenant(transaction)
+        self.transaction = transaction
+        self.consumer = consumer
+        self.contract = contract
+        self.host = host
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    /// Works until the role drains or stops.
+    ///
+    /// - Throws: ``PipelineError`` where a person has to act.
+    package mutating func run() throws {
+        do {
+            while !host.mustStop {
+                do {
+                    if try round() { return }
+                } catch {
+                    try recoverFully(from: error)
+                }
+            }
+        } catch {
+            transaction.abandon()
+            throw error
+        }
+    }
+
+    /// One round.
+    ///
+    /// - Returns: whether the worker has ended.
+    mutating func round() throws -> Bool {
+        try serveControl()
+        if let refusal { try considerErrors([refusal]) }
+        if host.mustEnd {
+            try commit()
+            release()
+            return true
+        }
+        report()
+        guard .now >= nextAttempt else {
+            wait()
+            return false
+        }
+        if let unknown {
+            try decide(unknown)
+            return false
+        }
+        switch assignment.phase {
+        case .unassigned: wait()
+        case .locating(let search), .starting(let search):
+            if try isClockRight() { try locate(search) } else { wait() }
+        case .restoring, .reading: if try isClockRight() { try work() } else { wait() }
+        }
+        return false
+    }
+
+    /// There is nothing to do before the group, the broker or the clock has moved.
+    func wait() { Thread.sleep(forTimeInterval: 0.02) }
+
+    /// Whether the clock may say what is over. What is open is committed before the broker is asked.
+    private mutating func isClockRight() throws -> Bool {
+        if clock.isRight(host) { return true }
+        try commit()
+        if clock.isLookDue(host) {
+            let (record, output) = try tenant.clockRecord()
+            clock.compare(try transaction.brokerTime(by: record, in: output), host, of: contract.slot.label, logger)
+        }
+        return clock.isRight(host)
+    }
+
+    private mutating func work() throws {
+        let isFresh = try tenant.refresh(isIdle: transactions.isIdle)
+        var mayTake = isFresh
+        if transactions.isIdle, isFresh {
+            mayTake = try lookAhead()
+            try act()
+        }
+        if mayTake { try take() }
+        try commitIfDue()
+        guard try tenant.tend() else { return try startAgain() }
+        guard isFresh else { return wait() }
+        if next == batch.count { try fill(timeout: patienceForRecords) }
+    }
+
+    private mutating func act() throws {
+        if try tenant.act(open()) {
+            try host.reach(.afterProduce, worker: contract.slot.number)
+        } else {
+            try transactions.unused()
+        }
+    }
+
+    /// Takes what was read, as far as the transaction has room.
+    private mutating func take() throws {
+        while true {
+            if next == batch.count {
+                try takeEnds()
+                try fill(timeout: .zero)
+                guard !batch.isEmpty || !batch.endsOfPartition.isEmpty else { return }
+            }
+            let wasIdle = transactions.isIdle
+            let first = next
+            next = try tenant.take(batch, from: first, open())
+            if wasIdle, next == first { try transactions.unused() }
+            guard next == batch.count else { return }
+        }
+    }
+
+    /// The ends of partitions count once every record before them was taken.
+    private mutating func takeEnds() throws {
+        for end in batch.endsOfPartition where end.offset.value > tenant.position(end.partition) ?? .max {
+            _ = try open()
+            tenant.reached(end.offset.value, of: end.partition)
+        }
+    }
+
+    private mutating func fill(timeout: Duration) throws {
+        batch.removeAll()
+        next = 0
+        consumer.fill(&batch, limit: Self.batchSize, timeout: timeout)
+        metrics.countUnreadable(batch.unreadable)
+        try considerErrors(batch.errors)
+        try watchConsumer()
+    }
+
+    /// How long nothing else is to be done.
+    private var patienceForRecords: Duration {
+        let idle: Duration = tenant.isBusy ? .milliseconds(2) : IdleWait.looking
+        guard let open = transactions.open else { return idle }
+        return max(.zero, min(idle, open.began + contract.commitInterval - .now))
+    }
+
+    /// Checks a consumer that has been quiet for a long time (docs/kafka.md 11).
+    mutating func watchConsumer() throws(KafkaError) {
+        guard batch.isEmpty, batch.endsOfPartition.isEmpty else {
+            refusal = nil
+            return watch.progressed(hasRecords: !batch.isEmpty)
+        }
+        guard watch.isCheckDue() else { return }
+        guard let ends = try? consumer.endOffsets(Array(positions.keys), timeout: .seconds(2)) else {
+            return watch.progressed()
+        }
+        let isStuck = watch.isStuck(ends: ends.mapValues(\.value), reached: { tenant.position($0) ?? .max })
+        if isStuck { throw .stuckConsumer }
+    }
+
+    private func report() {
+        var isReading = false
+        if case .reading = assignment.phase { isReading = unknown == nil }
+        tenant.report(isReading: isReading, lag: lag)
+        host.health.consumerIsHopeless(watch.isHopeless, of: contract.slot.label)
+    }
+
+    /// Leaves the group, or stays its static member, and frees the clients.
+    package consuming func close() {
+        // After an error; otherwise it has released them.
+        tenant.release()
+        batch.removeAll()
+        consumer.close()
+    }
+}

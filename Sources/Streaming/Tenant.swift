@@ -1,0 +1,129 @@
+import Hosting
+import KafkaClient
+
+/// What the broker says of partitions that a worker was given.
+package struct Findings: Sendable {
+    /// Without those that the group has no offset of.
+    package var committed: [TopicPartition: CommittedOffset]
+    package var starts: [TopicPartition: Offset]
+    package var ends: [TopicPartition: Offset]
+    /// Of the topic.
+    package var partitionCount: Int32
+}
+
+/// Where the partitions begin.
+package enum Locating: Sendable {
+    /// By partition: where it is read from, and from where on its records are to be restored first, if below.
+    case places([TopicPartition: Place])
+    /// To be asked again in a moment.
+    case later
+}
+
+package struct Place: Sendable {
+    package var offset: Offset
+    package var restoresFrom: Offset
+
+    package init(_ offset: Offset, restoresFrom: Offset) {
+        self.offset = offset
+        self.restoresFrom = restoresFrom
+    }
+}
+
+/// When a transaction began. Its clock is that of everything in it.
+package struct TransactionTime: Sendable {
+    package var clock: WallTime
+    package var began: ContinuousClock.Instant
+}
+
+/// What a ``StreamWorker`` does with the records of its partitions. One owner: the worker's thread.
+///
+///     locate ─► restore ─► (act ─► take ─► finish ─► committed or aborted)* ─► release
+///
+/// It never sees a rebalance, a producer that is replaced, or an error of Kafka's. What it throws aborts the transaction:
+/// errors of Kafka's and of its stores are recovered from, a ``PipelineError`` ends the role.
+package protocol Tenant: SendableMetatype, ~Copyable {
+    // MARK: Where
+
+    /// Takes what it has to know beside its records, where nothing is open.
+    ///
+    /// - Returns: whether that is fresh enough to work.
+    mutating func refresh(isIdle: Bool) throws -> Bool
+    /// The partitions are its own: it says where they begin, and opens what it keeps of them.
+    mutating func locate(_ found: Findings) throws -> Locating
+    /// Takes records from below the committed offsets, and some from above, which it ignores.
+    mutating func restore(_ batch: borrowing RecordBatch) throws
+    /// Everything below the committed offsets was restored.
+    mutating func restored() throws
+    /// The next offset to read; nil: the partition is not its own.
+    func position(_ partition: TopicPartition) -> Int64?
+    /// Gives up all partitions: nothing is open. What it keeps of them may be stored.
+    mutating func release()
+
+    // MARK: A transaction
+
+    /// From where on it wants to look at records that are not taken yet.
+    var looksAheadFrom: [TopicPartition: Offset] { get }
+    mutating func look(ahead batch: borrowing RecordBatch) throws
+    /// Everything below these ends was looked at.
+    ///
+    /// - Returns: whether that is still true enough to take records.
+    mutating func looked(ahead ends: [TopicPartition: Offset], askedAt: ContinuousClock.Instant) -> Bool
+    /// Does what does not wait for records, before any of the transaction is taken.
+    ///
+    /// - Returns: whether there is something to commit.
+    mutating func act(_ time: TransactionTime) throws -> Bool
+    /// Takes records, as many as the transaction has room for.
+    ///
+    /// - Returns: the first that it did not take.
+    mutating func take(_ batch: borrowing RecordBatch, from first: Int, _ time: TransactionTime) throws -> Int
+    /// Everything of the partition below this offset was read.
+    mutating func reached(_ offset: Int64, of partition: TopicPartition)
+    /// Whether to commit now, and not only after ``Contract/commitInterval``.
+    ///
+    /// - Parameter isOpen: whether a transaction is.
+    func mustCommit(isOpen: Bool) -> Bool
+    /// Writes the end of the transaction, and says what it commits; nil: nothing, and nothing was written.
+    mutating func finish(_ time: TransactionTime) throws -> [TopicPartition: CommittedOffset]?
+    mutating func committed()
+    /// Nothing of the open transaction counts.
+    mutating func aborted()
+    /// A record of the transaction is refused, and always would be.
+    ///
+    /// - Returns: whether another attempt writes something else.
+    mutating func refused(_ error: KafkaError) -> Bool
+
+    // MARK: Beside transactions
+
+    /// Stores what has come together.
+    ///
+    /// - Returns: false if its partitions have to be located again.
+    mutating func tend() throws -> Bool
+    /// An error of its own: logs it where a line is due.
+    ///
+    /// - Throws: ``PipelineError`` where another attempt does not help.
+    func consider(_ error: any Error) throws(PipelineError)
+    /// What ends the role where the log no longer has the next offset.
+    func overtaken(_ error: KafkaError) -> PipelineError
+    /// A record that says nothing, and where it is written, to learn the broker's time.
+    func clockRecord() throws -> (record: ProducerRecord, output: Int)
+    /// Whether there is something to do without new records.
+    var isBusy: Bool { get }
+    /// - Parameter lag: records that are not read yet, by partition.
+    func report(isReading: Bool, lag: [Int32: Int])
+}
+
+/// A transaction of which it is unknown whether it was committed.
+struct UnknownEnd {
+    enum Outcome { case committed, aborted, neither }
+
+    /// What it was to commit.
+    let sent: [TopicPartition: CommittedOffset]
+    /// What the group had before.
+    let before: [TopicPartition: CommittedOffset]
+
+    /// - Parameter found: what the group has.
+    func outcome(_ found: [TopicPartition: CommittedOffset]) -> Outcome {
+        if sent.keys.allSatisfy({ found[$0] == before[$0] }) { return .aborted }
+        return sent.allSatisfy { found[$0.key] == $0.value } ? .committed : .neither
+    }
+}

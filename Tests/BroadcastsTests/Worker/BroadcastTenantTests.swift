@@ -1,0 +1,76 @@
+import Hosting
+import TestSupport
+import Testing
+
+@testable import Broadcasts
+@testable import KafkaClient
+@testable import Pipeline
+@testable import Streaming
+
+@Suite("What a worker of broadcasts decides", .timeLimit(.minutes(10)))
+struct BroadcastTenantTests {
+    private let cluster: MockCluster
+    private let configuration: PipelineConfiguration
+    private let metrics = Metrics()
+    private let log = LogEntries()
+
+    init() throws {
+        cluster = try MockCluster()
+        var configuration = PipelineConfiguration(
+            kafka: ["bootstrap.servers": cluster.bootstrapServers], stateDirectory: TemporaryFolder().path,
+            rules: try ExtractionRules(), instanceID: "test", workers: 1)
+        configuration.topics.broadcasts = "notifications.broadcasts"
+        configuration.sessionTimeout = .seconds(6)
+        self.configuration = configuration
+    }
+
+    private var logger: Logger { Logger(label: "test", sink: log) }
+
+    private func worker() throws -> StreamWorker<BroadcastTenant> {
+        let topics = configuration.topics
+        for topic in [topics.broadcastDispatch, topics.broadcastJournal, topics.deadLetters, topics.subscriptions] {
+            try cluster.createTopic(topic, partitions: 1)
+        }
+        let context = BroadcastContext(
+            RoleHost(), configuration, includesValid: false,
+            log: .init(cluster: nil, partitions: 1, largestTableAge: 1, compactionLag: 1),
+            follower: BroadcastFollower(configuration, logger: logger, metrics: metrics), ends: SubscriptionEnds(),
+            meter: BroadcastMeter(metrics: metrics))
+        let slot = Slot(instance: configuration.instanceID, number: 0)
+        return try StreamWorker(
+            BroadcastTenant.contract(of: slot, context), context.host, metrics, logger: logger
+        ) { BroadcastTenant(slot, context, $0, logger: logger) }
+    }
+
+    @Test("more partitions of the subscriptions than at the start end the role: devices would get broadcasts again")
+    func morePartitions() throws {
+        var worker = try worker()
+        let found = Findings(committed: [:], starts: [:], ends: [:], partitionCount: 2)
+        #expect {
+            _ = try worker.tenant.locate(found)
+        } throws: { error in
+            guard case .decisionNeeded(let text) = error as? PipelineError else { return false }
+            return text.hasPrefix("notifications.subscriptions had 1 partitions and has 2: keys have moved")
+        }
+        worker.close()
+    }
+
+    @Test("a dead letter that is refused is cut, and one that is refused again ends the role, until one was committed")
+    func refusals() throws {
+        var worker = try worker()
+        let refused = KafkaError(kind: .messageTooLarge, recovery: .abortTransaction, name: "", message: "m")
+        for _ in 0..<2 {
+            let first = worker.tenant.refused(refused)
+            let second = worker.tenant.refused(refused)
+            #expect(first && !second)
+            worker.tenant.committed()
+        }
+        worker.close()
+    }
+
+    @Test("a drain takes shutdown.timeout at most")
+    func drain() {
+        let service = BroadcastService(configuration: configuration)
+        #expect(service.terms.drainTimeout == configuration.shutdownTimeout)
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import Hosting
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import KafkaClient
+@testable import Streaming
+
+@Suite("A worker in transactions, and its clients", .timeLimit(.minutes(10)))
+struct StreamWorkerTests {
+    private static let broker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"] ?? ""
+    private let cluster: MockCluster
+    private let host = RoleHost()
+    private let notes = CopyingTenant.Notes()
+    private let log = LogEntries()
+    private let partition = TopicPartition(topic: "in", partition: 0)
+
+    init() throws {
+        cluster = try MockCluster()
+        try cluster.createTopic("in", partitions: 1)
+        try cluster.createTopic("out", partitions: 1)
+    }
+
+    private func contract(
+        _ settings: Settings, group: String = "g", topic: String = "in", output: String = "out", session: Int = 6
+    ) -> Contract {
+        let producer = settings.merging(["transaction.timeout.ms": "10000", "socket.timeout.ms": "10000"]) { $1 }
+        return Contract(
+            group: group, slot: Slot(instance: "a", number: 0), isStatic: true, topic: topic, outputs: [output],
+            settings: settings,
+            memberSettings: settings.merging(["session.timeout.ms": "\(session * 1_000)"]) { $1 },
+            transactionSettings: producer, transactionTimeout: .seconds(10), commitInterval: .milliseconds(50))
+    }
+
+    private func worker(_ contract: Contract? = nil, more: Settings = [:]) throws -> StreamWorker<CopyingTenant> {
+        let settings = ["bootstrap.servers": cluster.bootstrapServers].merging(more) { $1 }
+        return try StreamWorker(
+            contract ?? self.contract(settings), host, Metrics(), logger: Logger(label: "test", sink: log)
+        ) { CopyingTenant($0, notes) }
+    }
+
+    /// A worker that reads a partition, of which the group knows nothing.
+    private func reader(more: Settings = [:]) throws -> StreamWorker<CopyingTenant> {
+        var worker = try worker(more: more)
+        worker.assignment.assigned([partition], now: .now)
+        _ = try worker.assignment.located()
+        try worker.assignment.started(isRestoring: false)
+        worker.positions = [partition: Offset(0)]
+        try worker.consumer.assign(worker.positions)
+        worker.clock.compare(nil, host, of: "a test", Logger(label: "test", sink: log))
+        return worker
+    }
+
+    private func failure(of client: KafkaError.Client, _ recovery: KafkaError.Recovery = .recreateClient) -> KafkaError
+    {
+        KafkaError(
+            kind: .other, recovery: recovery, isFatal: recovery == .recreateClient, of: client, name: "_X", message: "m"
+        )
+    }
+
+    private func hasLine(_ prefix: String) -> Bool { log.messages.contains { $0.hasPrefix(prefix) } }
+
+    // MARK: Whose error it is
+
+    @Test("a producer that has failed is replaced, and the worker stays a member of its group")
+    func producerFails() throws {
+        var worker = try reader()
+        let before = worker.consumer.handle
+        try worker.recoverFully(from: failure(of: .producer))
+        #expect(worker.consumer.handle === before)
+        #expect(hasLine("recreates its producer after: m"))
+        worker.close()
+    }
+
+    @Test("a consumer that has failed is replaced, and the producer is not")
+    func consumerFails() throws {
+        var worker = try reader()
+        let before = worker.consumer.handle
+        try worker.recoverFully(from: KafkaError.stuckConsumer)
+        #expect(worker.consumer.handle !== before)
+        #expect(!hasLine("recreates its producer"))
+        #expect(worker.assignment.phase == .unassigned)
+        worker.close()
+    }
+
+    @Test("a reader of its own that has failed costs it neither")
+    func readerFails() throws {
+        var worker = try reader()
+        let before = worker.consumer.handle
+        try worker.recoverFully(from: failure(of: .reader))
+        #expect(worker.consumer.handle === before)
+        #expect(!hasLine("recreates"))
+        worker.close()
+    }
+
+    @Test("an error while nothing is open aborts nothing")
+    func nothingOpen() throws {
+        var worker = try reader()
+        try worker.recoverFully(from: failure(of: .reader))
+        try worker.recoverFully(from: failure(of: .producer))
+        #expect(!notes.calls.contains("aborted"))
+        _ = try worker.open()
+        try worker.recoverFully(from: failure(of: .reader))
+        #expect(notes.calls.filter { $0 == "aborted" }.count == 1)
+        worker.close()
+    }
+
+    @Test("an error of its own aborts what is open, and its partitions are located again")
+    func ownError() throws {
+        struct Damaged: Error {}
+        var worker = try reader()
+        _ = try worker.open()
+        try worker.recoverFully(from: Damaged())
+        #expect(notes.calls == ["consider", "aborted", "release"])
+        #expect(worker.assignment.search?.partitions == [partition])
+        worker.close()
+    }
+
+    // MARK: Records
+
+    @Test("a record that the client refuses itself is tried again as its tenant says, and then ends the role")
+    func refusedByTheClient() throws {
+        var worker = try reader(more: ["message.max.bytes": "2000"])
+        func write(_ worker: inout StreamWorker<CopyingTenant>) throws {
+            _ = try worker.open()
+            try worker.transaction.write(ProducerRecord(key: nil, value: Array(repeating: 0, count: 3_000)), to: 0)
+        }
+        for attempt in 1...2 {
+            do {
+                try write(&worker)
+                Issue.record("it was written")
+            } catch {
+                let failure = #expect(throws: (any Error).self) {
+                    try worker.recoverFully(from: error)
+                    throw CancellationError()
+                }
+                let isOver = (failure as? PipelineError) != nil
+                #expect(isOver == (attempt == 2))
+            }
+        }
+        #expect(notes.refusals == 2)
+        worker.close()
+    }
+
+    // MARK: Ends of transactions
+
+    @Test(
+        "a transaction whose end is unknown is decided in the rounds that follow; until then nothing is taken or given")
+    func unknownEnd() throws {
+        var worker = try reader()
+        worker.unknown = UnknownEnd(
+            sent: [partition: CommittedOffset(offset: Offset(7), metadata: "m")], before: [:])
+        while worker.unknown != nil { _ = try worker.round() }
+        // The group has nothing, as before.
+        #expect(notes.calls == ["aborted"])
+        worker.close()
+    }
+
+    @Test(
+        "partitions that are taken away while an end is unknown are given up at once: their next owner asks the group")
+    func unknownAndRevoked() throws {
+        var worker = try reader()
+        worker.unknown = UnknownEnd(sent: [:], before: [:])
+        try worker.revoke(isLost: false)
+        #expect(worker.unknown == nil && worker.assignment.phase == .unassigned)
+        #expect(notes.calls == ["release"])
+        worker.close()
+    }
+
+    @Test("a commit that fails while partitions are taken away is dropped, and none of them is read again")
+    func commitFailsInRevoke() throws {
+        var worker = try reader()
+        _ = try worker.open()
+        worker.tenant.reached(1, of: partition)
+        // It has no membership.
+        try worker.revoke(isLost: false)
+        #expect(notes.calls.suffix(2) == ["aborted", "release"])
+        let assigned = worker.consumer.assignment
+        #expect(assigned == [] && worker.assignment.phase == .unassigned)
+        worker.close()
+    }
+
+    @Test("what is open when the role ends by an error is aborted: nobody waits for its time-out")
+    func abandoned() throws {
+        var worker = try reader()
+        _ = try worker.open()
+        try worker.transaction.write(ProducerRecord(key: nil, value: [1]), to: 0)
+        notes.failure = PipelineError.decisionNeeded("a test")
+        #expect(worker.transaction.isBegun)
+        #expect(throws: PipelineError.self) { try worker.run() }
+        #expect(!worker.transaction.isBegun)
+        worker.close()
+    }
+
+    // MARK: Watches
+
+    @Test("a consumer that gets nothing for two minutes although there is something to read is replaced")
+    func stuckConsumer() throws {
+        var worker = try reader()
+        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
+        let topic = try producer.topic("in")
+        try producer.produce(ProducerRecord(key: nil, value: []), to: topic)
+        try producer.flush(timeout: .seconds(10))
+        worker.tenant.reached(0, of: partition)
+        worker.watch = ConsumerWatch(limit: .zero)
+        try worker.watchConsumer()
+        #expect(throws: KafkaError.stuckConsumer) { try worker.watchConsumer() }
+        worker.close()
+    }
+
+    // MARK: Static membership
+
+    @Test(
+        "a worker that was killed and is back takes up its partitions at once, long before its session ends",
+        .enabled(if: !broker.isEmpty, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
+    func backAtOnce() throws {
+        let name = "test-static-\(UUID().uuidString.prefix(8).lowercased())"
+        let settings = ["bootstrap.servers": Self.broker]
+        let topics = ["\(name).in", "\(name).out"]
+        let admin = try Admin(settings: settings)
+        let outcome = try admin.createTopics(
+            topics.map { NewTopic(name: $0, partitions: 1, replicationFactor: 1) })
+        for case let error? in outcome.values { throw error }
+        let contract = contract(settings, group: name, topic: topics[0], output: topics[1], session: 45)
+        func untilAssigned(_ worker: inout StreamWorker<CopyingTenant>) throws -> Duration {
+            let began = ContinuousClock.now
+            while worker.assignments == 0, .now - began < .seconds(60) { try worker.serveControl() }
+            return .now - began
+        }
+        do {
+            // As if it was killed: it is freed without leaving its group.
+            var killed = try worker(contract)
+            _ = try untilAssigned(&killed)
+        }
+        var worker = try worker(contract)
+        let time = try untilAssigned(&worker)
+        #expect(worker.assignment.groupPartitions.count == 1)
+        #expect(time < .seconds(20), "\(time)")
+        worker.close()
+    }
+}

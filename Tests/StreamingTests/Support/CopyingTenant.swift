@@ -1,0 +1,98 @@
+import Hosting
+import KafkaClient
+
+@testable import Streaming
+
+/// Copies each record to its first output, and notes what is asked of it.
+struct CopyingTenant: ~Copyable, Tenant {
+    final class Notes {
+        var calls: [String] = []
+        /// What the next calls of ``consider(_:)``, ``act(_:)`` and ``tend()`` do.
+        var failure: (any Error)?
+        var keepsPlace = true
+        var refusals = 0
+        var written: [[UInt8]] = []
+    }
+
+    let transaction: Transaction
+    let notes: Notes
+    private var committedUpTo: [TopicPartition: Int64] = [:]
+    private var next: [TopicPartition: Int64] = [:]
+
+    init(_ transaction: Transaction, _ notes: Notes) {
+        self.transaction = transaction
+        self.notes = notes
+    }
+
+    mutating func refresh(isIdle: Bool) -> Bool { true }
+
+    mutating func locate(_ found: Findings) -> Locating {
+        notes.calls.append("locate")
+        var places: [TopicPartition: Place] = [:]
+        for (partition, start) in found.starts {
+            let offset = found.committed[partition]?.offset ?? start
+            next[partition] = offset.value
+            places[partition] = Place(offset, restoresFrom: offset)
+        }
+        committedUpTo = next
+        return .places(places)
+    }
+
+    mutating func restore(_ batch: borrowing RecordBatch) {}
+    mutating func restored() {}
+    func position(_ partition: TopicPartition) -> Int64? { next[partition] }
+
+    mutating func release() {
+        notes.calls.append("release")
+        next.removeAll()
+    }
+
+    var looksAheadFrom: [TopicPartition: Offset] { [:] }
+    mutating func look(ahead batch: borrowing RecordBatch) {}
+    mutating func looked(ahead ends: [TopicPartition: Offset], askedAt: ContinuousClock.Instant) -> Bool { true }
+    mutating func act(_ time: TransactionTime) throws -> Bool {
+        if let failure = notes.failure { throw failure }
+        return false
+    }
+
+    mutating func take(_ batch: borrowing RecordBatch, from first: Int, _ time: TransactionTime) throws -> Int {
+        for index in first..<batch.count {
+            let value = Array(batch[index].value ?? UnsafeRawBufferPointer(start: nil, count: 0))
+            try transaction.write(ProducerRecord(key: nil, value: value), to: 0)
+            notes.written.append(value)
+            next[TopicPartition(topic: "in", partition: batch[index].partition)] = batch[index].offset + 1
+        }
+        return batch.count
+    }
+
+    mutating func reached(_ offset: Int64, of partition: TopicPartition) { next[partition] = offset }
+    func mustCommit(isOpen: Bool) -> Bool { false }
+
+    mutating func finish(_ time: TransactionTime) -> [TopicPartition: CommittedOffset]? {
+        notes.calls.append("finish")
+        return next.isEmpty ? nil : next.mapValues { CommittedOffset(offset: Offset($0), metadata: "") }
+    }
+
+    mutating func committed() {
+        notes.calls.append("committed")
+        committedUpTo = next
+    }
+
+    mutating func aborted() {
+        notes.calls.append("aborted")
+        next = committedUpTo
+    }
+
+    mutating func refused(_ error: KafkaError) -> Bool {
+        notes.refusals += 1
+        return notes.refusals < 2
+    }
+
+    mutating func tend() -> Bool { notes.keepsPlace }
+
+    func consider(_ error: any Error) throws(PipelineError) { notes.calls.append("consider") }
+    func overtaken(_ error: KafkaError) -> PipelineError { .decisionNeeded("overtaken") }
+    func clockRecord() -> (record: ProducerRecord, output: Int) { (ProducerRecord(key: nil, value: []), 0) }
+    var isBusy: Bool { false }
+    func report(isReading: Bool, lag: [Int32: Int]) {}
+}
