@@ -108,6 +108,21 @@ struct BacklogTests {
         #expect(lane.core.dispatch(Lane.record(.orders, 64, device: 2), now: 0) == true && lane.send() == [64])
     }
 
+    @Test("what has become its device's first meanwhile is sent, and does not go on")
+    func firstOfFullWindow() {
+        var lane = Lane {
+            $0.window = 64
+            $0.inFlight = 1
+        }
+        for _ in 0..<64 { lane.dispatch() }
+        #expect(lane.core.dispatch(Lane.record(.orders, 64, device: 2), now: 0) == false)
+        // The two that are in memory.
+        for _ in 0..<2 { lane.exchange(accepted, status: 200, now: 0) }
+        #expect(lane.commit().outcomes.count == 2)
+        lane.readAgain()
+        #expect(lane.send() == [2] && lane.commit().retries.map(\.record.source) == (3..<16).map(Int64.init))
+    }
+
     @Test("what cannot be sent does not hold a full window either: its credential has no token")
     func fullWindowOfABlockedCredential() {
         var lane = Lane { $0.window = 64 }

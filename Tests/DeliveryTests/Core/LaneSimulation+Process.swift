@@ -165,6 +165,15 @@ extension LaneSimulation {
         if let most = devices.values.map(\.count).max(), most > DeliveryCore.mostOfDevice {
             problems.append("\(most) of a device are held")
         }
+        for record in core.held.values {
+            let (record, order) = (
+                record.record, core.partitions[record.record.partition]?.orders[record.stream.kind.index]
+            )
+            let older = order?.count(before: record.source, record.device) ?? 0
+            if let line = order?.line(of: record.device), (0..<older).contains(where: { line[$0].place != .held }) {
+                problems.append("\(record.messageID) is held behind one that is not")
+            }
+        }
         let wanted = core.partitions.values.map { state in
             [state.turns, state.hops].map { $0.reduce(0) { $0 + $1.count } }
         }
@@ -198,7 +207,10 @@ extension LaneSimulation {
         noteDecisions(index)
         let before = processes[index].core.possiblyTwice
         var again = 0
-        for request in processes[index].core.takeRequests(now: now) {
+        let isPaused = processes[index].core.isPaused
+        let requests = processes[index].core.takeRequests(now: now)
+        if isPaused, requests.count > 1 { problems.append("\(requests.count) were sent in a pause") }
+        for request in requests {
             noteDecisions(index)
             let record = request.record
             let name = record.messageID
