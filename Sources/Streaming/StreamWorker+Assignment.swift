@@ -159,8 +159,14 @@ extension StreamWorker where T: ~Copyable {
         // What was asked for is asked for again.
         case .locating, .starting: tenant.release()
         case .restoring, .reading:
-            try consumer.unassign()
-            try consumer.assign(positions)
+            do throws(KafkaError) {
+                try consumer.seek(to: positions, timeout: .seconds(5))
+            } catch {
+                // A partition that is not read yet cannot be sought in.
+                logger.notice("assigns its partitions again after: \(error)")
+                try consumer.unassign()
+                try consumer.assign(positions)
+            }
         }
     }
 
@@ -170,8 +176,8 @@ extension StreamWorker where T: ~Copyable {
     mutating func lookAhead() throws -> Bool {
         let starts = tenant.looksAheadFrom
         guard !starts.isEmpty else { return true }
-        let askedAt = ContinuousClock.now
         let ends = try consumer.endOffsets(Array(starts.keys), timeout: .seconds(5))
+        let askedAt = ContinuousClock.now
         guard try readBeside(from: starts, to: ends, { try $0.tenant.look(ahead: $1) }) else { return false }
         return tenant.looked(ahead: ends, askedAt: askedAt)
     }

@@ -148,7 +148,6 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     private mutating func take() throws {
         while true {
             if next == batch.count {
-                try takeEnds()
                 try fill(timeout: .zero)
                 guard !batch.isEmpty || !batch.endsOfPartition.isEmpty else { return }
             }
@@ -160,7 +159,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         }
     }
 
-    /// The ends of partitions count once every record before them was taken.
+    /// The ends of partitions count once every record before them was taken; they come once.
     private mutating func takeEnds() throws {
         for end in batch.endsOfPartition where end.offset.value > tenant.position(end.partition) ?? .max {
             _ = try open()
@@ -168,7 +167,9 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         }
     }
 
-    private mutating func fill(timeout: Duration) throws {
+    /// The next batch; nothing of the one before is left to take.
+    mutating func fill(timeout: Duration) throws {
+        try takeEnds()
         batch.removeAll()
         next = 0
         consumer.fill(&batch, limit: Self.batchSize, timeout: timeout)

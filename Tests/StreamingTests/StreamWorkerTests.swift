@@ -143,6 +143,24 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    @Test("the end of a partition counts although nothing was taken before the next batch: it comes once")
+    func endsCount() throws {
+        var worker = try reader()
+        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
+        let topic = try producer.topic("in")
+        try producer.produce(ProducerRecord(key: nil, value: []), to: topic)
+        try producer.flush(timeout: .seconds(10))
+        try worker.consumer.unassign()
+        try worker.consumer.assign([partition: Offset(1)])
+        worker.tenant.reached(0, of: partition)
+        let deadline = ContinuousClock.now + .seconds(60)
+        while worker.batch.endsOfPartition.isEmpty, .now < deadline { try worker.fill(timeout: .milliseconds(100)) }
+        try worker.fill(timeout: .zero)
+        let position = worker.tenant.position(partition)
+        #expect(position == 1)
+        worker.close()
+    }
+
     // MARK: Ends of transactions
 
     @Test(

@@ -8,6 +8,7 @@ import time
 
 from generator.broadcasts import GENERAL, subscribed
 from harness.broadcasting import BroadcastWorld
+from harness.daemon import wait_for_daemons
 from harness.scenario import main, scenario
 from harness.waiting import Failure, expect, now_ms, pause, wait_for
 from harness.world import check
@@ -69,7 +70,10 @@ class Load:
         """Waits until all passes have ended, and verifies everything."""
         self.world.wait_until_done(seconds)
         self.say("all passes have ended")
-        for each in self.world.daemons:
+        # One that has come back a moment ago would be killed by the signal that ends it.
+        daemons = self.world.daemons
+        wait_for_daemons("all have joined", lambda: all(each.has_line("assigned") for each in daemons), daemons, 30)
+        for each in daemons:
             self.say(f"{each.name} ended in {each.stop(45):.1f} s")
         report = self.world.verify(self.first_broadcast, self.frozen)
         for what in cases:
