@@ -29,7 +29,7 @@ SESSION_TIMEOUT = 6
 HAND_OVER = 1_000 * (SESSION_TIMEOUT + 4) + TIMEOUT
 LATENCY = 100
 # How much memory a sender needs more than when it was ready, in MiB: 64 KiB for each of 1,000 requests, and what is on its way from
-# the broker.
+# the broker. AddressSanitizer keeps what was freed, but for ASAN_OPTIONS=quarantine_size_mb=1.
 MEMORY = 64 + 32
 # How long an answer may be uncommitted, in milliseconds.
 UNCOMMITTED = 2_000
