@@ -56,6 +56,17 @@ struct LaneWorkerTests {
         KafkaError(kind: .other, recovery: .recreateClient, isFatal: true, of: client, name: "_FATAL", message: "m")
     }
 
+    @Test("a record that asks for the broker's time and is refused tells why, and of which topic")
+    func refusedQuestion() throws {
+        var lane = try lane()
+        try cluster.pushErrors(.addPartitionsToTransaction, ["TOPIC_AUTHORIZATION_FAILED"])
+        let error = #expect(throws: KafkaError.self) { try lane.output.brokerTime() }
+        #expect(error?.kind == .authorization)
+        #expect(error?.topics == lane.context.topics.filter { $0.hasSuffix(".retry.10s") })
+        #expect(error?.ends(.producer) == true)
+        lane.close()
+    }
+
     @Test("a lane begins by itself where nothing was dispatched when it started; otherwise a person says where")
     func begins() throws {
         var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
