@@ -17,6 +17,7 @@ extension LaneWorker {
                 continue
             }
             if intake.fill(stream, with: &consumer) { refusal = nil }
+            if stream.stream.tier == nil { pace.found(stream.first?.timestamp, in: stream.stream.kind, now: now) }
             handInBatch(stream, now)
         }
     }

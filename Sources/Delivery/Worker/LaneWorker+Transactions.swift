@@ -5,9 +5,9 @@ import Pipeline
 extension LaneWorker {
     /// Writes and commits what has come together, if it is time.
     mutating func commitIfDue(_ now: WallTime) throws {
-        guard .now >= nextTry, core.isUrgent || .now >= nextCommit else { return }
+        guard .now >= nextTry, core.isUrgent || pace.isDue() else { return }
         guard let transaction = core.takeTransaction(now: now) else { return }
-        nextCommit = .now + context.configuration.delivery.commitInterval
+        pace.commits()
         do throws(KafkaError) {
             try write(transaction)
         } catch {

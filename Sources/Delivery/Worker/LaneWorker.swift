@@ -48,10 +48,10 @@ struct LaneWorker: ~Copyable, GroupWorker {
     var fencings = Fencings()
     /// A refusal at the start: librdkafka reports some of them once and retries without another report.
     var refusal: KafkaError?
-    /// When the next transaction, look at the ends, and report to the board are due.
-    var nextCommit = ContinuousClock.now
+    var pace: CommitPace
     /// No transaction before this, however urgent: the last one failed.
     var nextTry = ContinuousClock.now
+    /// When the next look at the ends, and report to the board are due.
     var nextLook = ContinuousClock.now
     var nextReport = ContinuousClock.now
     private var clock = ClockCheck()
@@ -80,6 +80,8 @@ struct LaneWorker: ~Copyable, GroupWorker {
         self.output = output
         self.core = core
         self.senders = senders
+        pace = CommitPace(
+            context.configuration.delivery.commitInterval, topics: Set(context.streams.map(\.kind)))
         intake = LaneIntake(context, provider)
         waiting = WaitingReader(context.configuration.kafka, signal: signal, logger: logger.clientSink)
     }

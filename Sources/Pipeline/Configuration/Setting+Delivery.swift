@@ -27,7 +27,8 @@ extension Setting {
         .duration(
             "delivery.commit-interval", \.configuration.delivery.commitInterval, default: "50ms",
             .milliseconds(10) ... .seconds(5),
-            "How often what was answered is committed: a crash repeats the requests since then."),
+            "How often what was answered is committed, and four times as seldom while more waits to be read: a crash repeats the requests since then."
+        ),
         .choice(
             "delivery.reap", \.configuration.delivery.reaps, default: .value("hourly"),
             ["hourly": true, "off": false],
