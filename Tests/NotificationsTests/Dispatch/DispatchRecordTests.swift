@@ -2,6 +2,7 @@ import CarillonTesting
 import Foundation
 import NotificationPayload
 import StageSupport
+import TestSupport
 import Testing
 
 @testable import Notifications
