@@ -1,6 +1,7 @@
-import Notifications
+import Events
 import Foundation
 import StateStore
+import Subscriptions
 
 /// How long a look-up of a place's devices takes in a stored table, without the rest of the pipeline.
 ///

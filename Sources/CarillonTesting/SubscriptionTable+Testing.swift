@@ -1,4 +1,5 @@
-import Notifications
+import Events
+import Subscriptions
 
 extension SubscriptionTable {
     /// Applies subscriptions, as the follower of notifications.subscriptions does: a record each, of its first

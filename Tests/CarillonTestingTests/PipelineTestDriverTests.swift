@@ -1,7 +1,9 @@
 import CarillonTesting
-import Notifications
+import Events
+import FanOut
 import Pipeline
 import StageSupport
+import Subscriptions
 import Synchronization
 import Testing
 

@@ -1,7 +1,10 @@
 import Broadcasts
+import Deliveries
+import Events
+import FanOut
 import Foundation
 import NotificationPayload
-import Notifications
+import Subscriptions
 import TestSupport
 import Testing
 

@@ -1,4 +1,6 @@
-import Notifications
+import Events
+import FanOut
+import Subscriptions
 
 extension FanOut {
     /// The tokens of a notification's recipients, in their order.

@@ -1,4 +1,5 @@
-import Notifications
+import Events
+import Subscriptions
 
 extension Subscription {
     package static func fcm(_ token: String, of audience: String = "place/7", lastSeen: WallTime? = noon)

@@ -1,4 +1,5 @@
-import Notifications
+import Events
+import Subscriptions
 
 /// One record for the table, which owns its bytes.
 package struct TableRecord {

@@ -1,4 +1,5 @@
-import Notifications
+import Events
+import OrderState
 
 /// Most tests know no split instant.
 extension TimerWatermark: ExpressibleByIntegerLiteral {

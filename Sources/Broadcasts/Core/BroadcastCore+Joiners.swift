@@ -1,4 +1,5 @@
-import Notifications
+import Events
+import Subscriptions
 
 extension BroadcastCore {
     /// Looks at a record that is to be taken later: a device that leaves by it gets nothing for having joined before.

@@ -1,4 +1,4 @@
-import Notifications
+import DispatchRecords
 
 /// What is decided about broadcasts besides the code.
 package struct BroadcastSettings: Sendable {

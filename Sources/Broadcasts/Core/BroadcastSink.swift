@@ -1,4 +1,5 @@
-import Notifications
+import DispatchRecords
+import Events
 
 /// Where the core writes to: a transaction of Kafka, or a test's array. What it takes is valid during the call only.
 package protocol BroadcastSink: ~Copyable {

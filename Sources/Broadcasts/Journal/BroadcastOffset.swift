@@ -1,5 +1,5 @@
 import Digests
-import Notifications
+import Events
 
 /// What is committed of a partition of the subscriptions: how far they were read, and how far its pass has got.
 ///

@@ -1,4 +1,5 @@
-import Notifications
+import Events
+import Subscriptions
 
 /// What a channel table stores about itself, in the same transaction as its devices.
 struct ChannelCheckpoint: Equatable {

@@ -1,5 +1,6 @@
-import Notifications
+import Events
 import StateStore
+import Subscriptions
 
 /// The devices of the channels in one partition of the subscriptions: the fold of its records below an offset, with the
 /// offset at which each device joined.

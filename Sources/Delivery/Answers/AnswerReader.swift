@@ -1,5 +1,5 @@
 import JSONReader
-import Notifications
+import Subscriptions
 import Time
 
 /// Reads providers' answers. The memory of the parser is reused; one owner.

@@ -1,4 +1,4 @@
-import Notifications
+import Deliveries
 
 extension DeliveryCore {
     /// The answer to a request, or why there is none. An unknown tag, of a lost partition, is ignored.

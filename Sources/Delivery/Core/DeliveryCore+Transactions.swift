@@ -1,4 +1,4 @@
-import Notifications
+import Deliveries
 
 extension DeliveryCore {
     /// What the next transaction writes and commits; nil if there is nothing to do, or one is open.

@@ -1,4 +1,5 @@
-import Notifications
+import Deliveries
+import Subscriptions
 
 /// A dispatch record of a lane, from a dispatch topic or from a retry topic.
 package struct LaneRecord: Equatable, Sendable {

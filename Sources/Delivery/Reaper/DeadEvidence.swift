@@ -1,5 +1,7 @@
+import Deliveries
 import Digests
-import Notifications
+import Events
+import Subscriptions
 
 /// What a range of `notifications.deliveries` says about dead devices. Reads no clock and no log.
 package struct DeadEvidence {

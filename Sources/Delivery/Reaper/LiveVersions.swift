@@ -1,5 +1,6 @@
+import Events
 import KafkaClient
-import Notifications
+import Subscriptions
 
 /// The live subscriptions of the devices in evidence: the fold of `notifications.subscriptions` for these devices.
 package struct LiveVersions {

@@ -1,4 +1,5 @@
-import Notifications
+import Events
+import Subscriptions
 
 /// Whose dead devices may be deleted.
 package enum ReapApproval: Equatable, Sendable {

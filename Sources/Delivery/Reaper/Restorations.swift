@@ -1,5 +1,6 @@
+import Events
 import KafkaClient
-import Notifications
+import Subscriptions
 
 /// What came between the version that a reaper judged and what it wrote: that is written again, or it would be lost.
 ///

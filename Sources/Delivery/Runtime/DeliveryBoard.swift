@@ -1,4 +1,4 @@
-import Notifications
+import Subscriptions
 import Synchronization
 
 /// What each lane is doing, for readiness and monitoring. Any thread.

@@ -1,4 +1,4 @@
-import Notifications
+import Deliveries
 
 /// How `carillon deliver` sends what the pipeline has written (docs/delivery.md).
 public struct DeliveryConfiguration: Sendable {

@@ -1,4 +1,4 @@
-import Notifications
+import Deliveries
 
 /// What became of pushes, counted. A pure value; its size does not depend on the number of outcomes.
 package struct DeliverySummary: Sendable {

@@ -1,5 +1,6 @@
+import Events
 import KafkaClient
-import Notifications
+import Subscriptions
 
 /// What sending a broadcast would do, or has done.
 struct BroadcastPlan: Report {

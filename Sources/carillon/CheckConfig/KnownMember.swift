@@ -1,5 +1,5 @@
 import Arguments
-import Notifications
+import Extraction
 
 /// A member of events that docs/rules.md §5.3 names, by the key that it has in `events.members`, and what shops call it.
 struct KnownMember {

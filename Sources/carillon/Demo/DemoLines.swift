@@ -1,7 +1,8 @@
+import Deliveries
+import DispatchRecords
 import JSONReader
 import KafkaClient
 import NotificationPayload
-import Notifications
 
 /// Records of the pipeline's topics as lines for a person. Tokens are never shown.
 enum DemoLines {

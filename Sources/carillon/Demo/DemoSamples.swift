@@ -1,7 +1,8 @@
+import DispatchRecords
 import JSONReader
 import KafkaClient
 import NotificationPayload
-import Notifications
+import Subscriptions
 
 /// Who has a phone in the demo, and what is written to Kafka. None of it has a time of its own: it is of now.
 enum DemoSamples {

@@ -1,5 +1,6 @@
+import Deliveries
 import KafkaClient
-import Notifications
+import Subscriptions
 
 /// What became of a record of a push at its provider.
 struct PushOutcome: Encodable {

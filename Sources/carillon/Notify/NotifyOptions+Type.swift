@@ -1,5 +1,5 @@
 import Arguments
-import Notifications
+import Extraction
 
 extension NotifyOptions {
     /// Warns of an unknown type that the rules send all the same (`requests.unknown-types`).

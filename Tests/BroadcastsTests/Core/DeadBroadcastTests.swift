@@ -1,4 +1,4 @@
-import Notifications
+import DispatchRecords
 import Testing
 
 @testable import Broadcasts

@@ -1,5 +1,6 @@
-import Notifications
+import Events
 import StateStore
+import Subscriptions
 
 @testable import Broadcasts
 

@@ -1,5 +1,7 @@
-import Notifications
+import DispatchRecords
+import Events
 import StateStore
+import Subscriptions
 
 @testable import Broadcasts
 

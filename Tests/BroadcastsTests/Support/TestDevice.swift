@@ -1,5 +1,6 @@
 import Digests
-import Notifications
+import Events
+import Subscriptions
 
 /// A device: a number is a token.
 struct TestDevice: Hashable {

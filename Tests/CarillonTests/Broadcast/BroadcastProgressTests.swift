@@ -1,5 +1,5 @@
 import Broadcasts
-import Notifications
+import Events
 import Testing
 
 @testable import carillon

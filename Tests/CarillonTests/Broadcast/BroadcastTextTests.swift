@@ -1,6 +1,7 @@
 import Broadcasts
+import Events
 import NotificationPayload
-import Notifications
+import Subscriptions
 import Testing
 
 @testable import carillon

@@ -1,5 +1,5 @@
 import Foundation
-import Notifications
+import Subscriptions
 import TestSupport
 import Testing
 

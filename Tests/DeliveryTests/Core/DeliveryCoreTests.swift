@@ -1,4 +1,5 @@
-import Notifications
+import Deliveries
+import Subscriptions
 import Testing
 
 @testable import Delivery

@@ -1,4 +1,4 @@
-import Notifications
+import Deliveries
 import Pipeline
 
 @testable import Delivery

@@ -1,5 +1,6 @@
-import Notifications
+import Deliveries
 import Pipeline
+import Subscriptions
 import Testing
 
 @testable import Delivery

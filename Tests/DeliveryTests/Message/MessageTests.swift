@@ -1,5 +1,6 @@
+import Deliveries
 import JSONReader
-import Notifications
+import Subscriptions
 import Testing
 
 @testable import Delivery

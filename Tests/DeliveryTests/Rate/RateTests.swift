@@ -1,4 +1,4 @@
-import Notifications
+import Deliveries
 import Testing
 
 @testable import Delivery

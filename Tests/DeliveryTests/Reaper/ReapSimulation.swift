@@ -1,5 +1,7 @@
+import Deliveries
 import Digests
-import Notifications
+import Events
+import Subscriptions
 import TestSupport
 
 @testable import Delivery

@@ -1,4 +1,4 @@
-import Notifications
+import Deliveries
 
 @testable import Delivery
 @testable import KafkaClient

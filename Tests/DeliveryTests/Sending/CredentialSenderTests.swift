@@ -1,8 +1,9 @@
+import Deliveries
 import Foundation
 import KafkaClient
-import Notifications
 import Pipeline
 import ProviderStandIn
+import Subscriptions
 import Telemetry
 import TestSupport
 import Testing

@@ -1,7 +1,8 @@
 import FuzzSupport
+import Subscriptions
 
 @testable import Delivery
-@testable import Notifications
+@testable import Events
 @testable import Time
 
 /// What an answer means is within bounds, is the same a second time, and ends its push or has it tried again.

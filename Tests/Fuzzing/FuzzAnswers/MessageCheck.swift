@@ -1,9 +1,11 @@
+import Deliveries
 import FuzzSupport
 import JSONReader
 import NotificationPayload
+import Subscriptions
 
 @testable import Delivery
-@testable import Notifications
+@testable import Events
 
 /// A dispatch record: to whom it goes, and the requests that are made of its value, compared with another parser's reading.
 struct MessageCheck: ~Copyable {

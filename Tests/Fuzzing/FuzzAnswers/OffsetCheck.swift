@@ -1,5 +1,6 @@
+import Deliveries
 import FuzzSupport
-import Notifications
+import Subscriptions
 
 @testable import Delivery
 

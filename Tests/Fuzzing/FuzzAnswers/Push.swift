@@ -1,7 +1,8 @@
+import Deliveries
 import FuzzSupport
 import JSONReader
 import NotificationPayload
-import Notifications
+import Subscriptions
 
 @testable import Delivery
 

@@ -1,7 +1,8 @@
 import FuzzSupport
 import JSONReader
 
-@testable import Notifications
+@testable import DispatchRecords
+@testable import Events
 @testable import Pipeline
 
 /// Counts what the core writes, and checks each record of it.
@@ -11,7 +12,7 @@ struct CheckingSink: RecordSink {
     private(set) var suppressions = 0
 
     mutating func dispatch(
-        _ record: DispatchRecord, for notification: Notifications.Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
     ) {
         dispatches += 1
         expect(record.key.count == 64, "the key is a SHA-256 in hex")

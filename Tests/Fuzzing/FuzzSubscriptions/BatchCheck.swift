@@ -1,6 +1,7 @@
 import FuzzSupport
 
-@testable import Notifications
+@testable import FanOut
+@testable import Subscriptions
 
 /// Applies records as one batch and one by one: the table is the same.
 enum BatchCheck {

@@ -1,6 +1,8 @@
 import FuzzSupport
 
-@testable import Notifications
+@testable import Events
+@testable import FanOut
+@testable import Subscriptions
 
 /// A record of notifications.subscriptions: its key up to a newline, then its value; without a newline the whole input
 /// is the value, and the key is derived from it. It is also read as several records (``BatchCheck``).

@@ -1,4 +1,5 @@
-import Notifications
+import FanOut
+import Subscriptions
 
 /// An Android phone and an iPhone for everybody.
 package struct TwoDevices: TokenResolver {

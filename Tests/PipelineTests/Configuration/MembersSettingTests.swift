@@ -1,8 +1,9 @@
 import Foundation
+import OrderState
 import TestSupport
 import Testing
 
-@testable import Notifications
+@testable import Extraction
 @testable import Pipeline
 
 @Suite("The setting events.members (docs/rules.md §5.6)")

@@ -2,8 +2,9 @@ import KafkaClient
 import Telemetry
 import Testing
 
-@testable import Notifications
+@testable import FanOut
 @testable import Pipeline
+@testable import Subscriptions
 
 @Suite("Misplaced subscriptions", .timeLimit(.minutes(30)))
 struct MisplacedSubscriptionTests {

@@ -1,10 +1,11 @@
 import Digests
 import Foundation
 import KafkaClient
+import OrderState
 import TestSupport
 import Testing
 
-@testable import Notifications
+@testable import Events
 @testable import Pipeline
 
 @Suite("An entry of the journal")

@@ -1,5 +1,5 @@
 import CarillonTesting
-import Notifications
+import Events
 import Telemetry
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@ import KafkaClient
 import Testing
 
 @testable import Digests
-@testable import Notifications
+@testable import Events
 @testable import Pipeline
 
 @Suite("Stores recognise the log that they came from")

@@ -1,7 +1,9 @@
 import Telemetry
 import Testing
 
-@testable import Notifications
+@testable import Events
+@testable import Extraction
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("The meter: what monitoring sees")

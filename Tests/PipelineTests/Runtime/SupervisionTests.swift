@@ -4,8 +4,9 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Notifications
+@testable import FanOut
 @testable import Pipeline
+@testable import Subscriptions
 
 @Suite("The end of a pipeline whose threads do not end", .timeLimit(.minutes(30)))
 struct SupervisionTests {

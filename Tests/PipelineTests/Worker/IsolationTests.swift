@@ -1,4 +1,4 @@
-import Notifications
+import Events
 import Testing
 
 @testable import Pipeline

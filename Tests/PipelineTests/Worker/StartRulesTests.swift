@@ -1,7 +1,7 @@
 import KafkaClient
 import Testing
 
-@testable import Notifications
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("Where a worker may start")

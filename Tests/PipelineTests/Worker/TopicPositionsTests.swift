@@ -1,7 +1,8 @@
 import Testing
 
 @testable import Digests
-@testable import Notifications
+@testable import Events
+@testable import OrderState
 @testable import Pipeline
 
 @Suite("Where a worker is in the partitions of a topic")

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Notifications
+@testable import Events
+@testable import Extraction
 @testable import Pipeline
 
 @Suite("What a worker keeps in mind")

@@ -1,7 +1,8 @@
 import CarillonTesting
+import Events
+import Extraction
 import Foundation
 import KafkaClient
-import Notifications
 import Pipeline
 import TestSupport
 import Testing

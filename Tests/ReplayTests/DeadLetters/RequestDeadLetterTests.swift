@@ -1,11 +1,12 @@
 import CarillonTesting
+import Events
 import Foundation
 import KafkaClient
 import Pipeline
 import TestSupport
 import Testing
 
-@testable import Notifications
+@testable import Extraction
 @testable import Replay
 @testable import carillon
 

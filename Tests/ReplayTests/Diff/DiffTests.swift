@@ -1,6 +1,7 @@
 import CarillonTesting
 import Digests
-import Notifications
+import Extraction
+import FanOut
 import Pipeline
 import TestSupport
 import Testing

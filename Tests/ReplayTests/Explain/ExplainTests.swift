@@ -1,6 +1,6 @@
 import CarillonTesting
 import Digests
-import Notifications
+import FanOut
 import Pipeline
 import TestSupport
 import Testing

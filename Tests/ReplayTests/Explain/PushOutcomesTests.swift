@@ -1,5 +1,6 @@
+import Deliveries
+import Events
 import Foundation
-import Notifications
 import Pipeline
 import Testing
 

@@ -1,7 +1,10 @@
 import CarillonTesting
 import Digests
+import Events
+import Extraction
+import FanOut
 import Foundation
-import Notifications
+import OrderState
 import Pipeline
 import TestSupport
 import Testing

@@ -1,6 +1,8 @@
 import CarillonTesting
 import Digests
-import Notifications
+import Events
+import Extraction
+import FanOut
 import Pipeline
 import TestSupport
 import Testing

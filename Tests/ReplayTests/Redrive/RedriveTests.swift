@@ -1,6 +1,7 @@
 import CarillonTesting
 import Digests
-import Notifications
+import Events
+import Extraction
 import Pipeline
 import TestSupport
 import Testing

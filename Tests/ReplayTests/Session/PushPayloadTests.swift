@@ -1,8 +1,11 @@
 import Pipeline
 import Testing
 
-@testable import Notifications
+@testable import DispatchRecords
+@testable import Events
+@testable import FanOut
 @testable import Replay
+@testable import Subscriptions
 
 @Suite("What a dispatch record says")
 struct PushPayloadTests {

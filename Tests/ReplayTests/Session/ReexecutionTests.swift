@@ -1,6 +1,7 @@
 import CarillonTesting
 import Digests
-import Notifications
+import Events
+import FanOut
 import Pipeline
 import Replay
 import TestSupport

@@ -1,8 +1,9 @@
 import StageSupport
 import Testing
 
-@testable import Notifications
+@testable import Events
 @testable import Replay
+@testable import Subscriptions
 
 @Suite("The subscriptions of the past")
 struct SubscriptionHistoryTests {

@@ -1,4 +1,5 @@
-import Notifications
+import Deliveries
+import Subscriptions
 
 extension DeliveryRecord {
     /// An outcome of a dispatch record of partition 0.

@@ -1,6 +1,8 @@
-import Notifications
+import Events
+import FanOut
 import Pipeline
 import Replay
+import Subscriptions
 
 /// The input of a replay of a ``ToyPipeline``, as it would be read from Kafka.
 struct ReplayRun {

@@ -1,4 +1,5 @@
-import Notifications
+import DispatchRecords
+import Events
 
 @testable import Broadcasts
 

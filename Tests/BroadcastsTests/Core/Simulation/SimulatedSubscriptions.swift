@@ -1,4 +1,4 @@
-import Notifications
+import Events
 
 /// A partition of a compacted topic of subscriptions: everything that was ever written, and what compaction has left.
 ///

@@ -1,4 +1,4 @@
-import Notifications
+import Events
 
 @testable import Broadcasts
 

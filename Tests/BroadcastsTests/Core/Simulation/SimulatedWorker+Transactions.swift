@@ -1,5 +1,6 @@
+import Events
 import KafkaClient
-import Notifications
+import Subscriptions
 
 @testable import Broadcasts
 @testable import Streaming

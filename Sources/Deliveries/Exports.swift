@@ -1,0 +1,2 @@
+// Its types are made of times.
+@_exported import Time
