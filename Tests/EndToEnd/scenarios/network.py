@@ -172,7 +172,7 @@ def late_commits(network):
 )
 def away(network):
     address = f"127.0.0.1:{free_port()}"
-    journey = Journey(network, "away", **{"http": address, "transaction.timeout": "3s", "shutdown.timeout": "3s"})
+    journey = Journey(network, "away", **{"http": address, "transaction.timeout": "3s", "shutdown.timeout": "20s"})
     # Twice the transaction's time-out and 20 s, and until the next question whether a broker answers.
     longest = 3 * 2 + 20 + 5
 
