@@ -172,9 +172,9 @@ def late_commits(network):
 )
 def away(network):
     address = f"127.0.0.1:{free_port()}"
-    journey = Journey(network, "away", **{"http": address, "transaction.timeout": "3s", "shutdown.timeout": "20s"})
+    journey = Journey(network, "away", http=address)
     # Twice the transaction's time-out and 20 s, and until the next question whether a broker answers.
-    longest = 3 * 2 + 20 + 5
+    longest = 6 * 2 + 20 + 5
 
     def is_ready():
         return fetch(f"http://{address}/ready")[0] == 200
