@@ -162,10 +162,10 @@ extension StreamWorker where T: ~Copyable {
             do throws(KafkaError) {
                 try consumer.seek(to: positions, timeout: .seconds(5))
             } catch {
-                // A partition that is not read yet cannot be sought in.
-                logger.notice("assigns its partitions again after: \(error)")
-                try consumer.unassign()
-                try consumer.assign(positions)
+                // A partition that is not read yet cannot be sought in, and one that is assigned again at once may get
+                // nothing for a minute (docs/kafka.md 6).
+                logger.notice("asks where its partitions are after: \(error)")
+                try startAgain()
             }
         }
     }

@@ -202,6 +202,21 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    @Test("where the partitions cannot be sought in after an abort they are located again, and not assigned at once")
+    func cannotSeek() throws {
+        var worker = try reader()
+        // As with a partition that is not read yet, the seek fails.
+        try worker.consumer.unassign()
+        try worker.rewind()
+        guard case .locating = worker.assignment.phase else {
+            Issue.record("\(worker.assignment.phase)")
+            return
+        }
+        let assigned = worker.consumer.assignment
+        #expect(assigned == [] && notes.calls == ["release"])
+        worker.close()
+    }
+
     @Test("what is open when the role ends by an error is aborted: nobody waits for its time-out")
     func abandoned() throws {
         var worker = try reader()
