@@ -6,8 +6,13 @@ package struct Contract: Sendable {
     package var slot: Slot
     /// Whether it stays a member of its group while it restarts (ADR 16).
     package var isStatic: Bool
-    /// What it reads.
-    package var topic: String
+    /// What it reads, in this order. Of several each has a data queue of its own, whose number is its place here.
+    package var inputs: [String]
+    /// Whether each member has the same partitions of every input.
+    package var isCoPartitioned: Bool
+    /// Raised by what wakes the worker beside its records; only with several inputs.
+    package var signal: QueueSignal?
+    package var readsHeaders: Bool
     /// What it writes; ``Transaction`` has them by their numbers.
     package var outputs: [String]
     /// Of a client without a group, of the member of the group, and of the producer.
@@ -19,13 +24,17 @@ package struct Contract: Sendable {
     package var commitInterval: Duration
 
     package init(
-        group: String, slot: Slot, isStatic: Bool, topic: String, outputs: [String], settings: Settings,
+        group: String, slot: Slot, isStatic: Bool, inputs: [String], isCoPartitioned: Bool = false,
+        signal: QueueSignal? = nil, readsHeaders: Bool = true, outputs: [String], settings: Settings,
         memberSettings: Settings, transactionSettings: Settings, transactionTimeout: Duration, commitInterval: Duration
     ) {
         self.group = group
         self.slot = slot
         self.isStatic = isStatic
-        self.topic = topic
+        self.inputs = inputs
+        self.isCoPartitioned = isCoPartitioned
+        self.signal = signal
+        self.readsHeaders = readsHeaders
         self.outputs = outputs
         self.settings = settings
         self.memberSettings = memberSettings
@@ -37,8 +46,8 @@ package struct Contract: Sendable {
     func makeConsumer(logger: @escaping ClientLog.Sink) throws(KafkaError) -> Consumer {
         var consumer = try Consumer(
             settings: memberSettings, group: group, instance: isStatic ? slot.groupInstanceID(group: group) : nil,
-            logger: logger)
-        try consumer.subscribe(to: [topic])
+            queuesOf: inputs, isCoPartitioned: isCoPartitioned, signal: signal, logger: logger)
+        try consumer.subscribe(to: inputs)
         return consumer
     }
 }

@@ -32,9 +32,11 @@ extension StreamWorker where T: ~Copyable {
     /// The lag counts from what is taken here: the client's own figure ignores commits in transactions.
     private mutating func observe(_ statistics: ClientStatistics) {
         if statistics.isConnected { host.health.brokersAreDown(nil, of: contract.slot.label) }
+        var lag = self.lag ?? [:]
+        defer { self.lag = lag }
         for each in statistics.partitions {
             guard let position = tenant.position(each.partition), let end = each.lastStableOffset else { continue }
-            lag[each.partition.partition] = Int(max(0, end.value - position))
+            lag[each.partition] = Int(max(0, end.value - position))
             guard let watermark = each.highWatermark,
                 hungTransactions.observe(
                     partition: each.partition, lastStable: end.value, highWatermark: watermark.value)
@@ -70,9 +72,8 @@ extension StreamWorker where T: ~Copyable {
     mutating func release() {
         tenant.release()
         unknown = nil
-        batch.removeAll()
-        next = 0
-        lag.removeAll()
+        forgetRecords()
+        lag = nil
         committed.removeAll()
         positions.removeAll()
         hungTransactions = HungTransactionWatch()
@@ -84,8 +85,7 @@ extension StreamWorker where T: ~Copyable {
         try end(transactions.dropped())
         tenant.release()
         unknown = nil
-        batch.removeAll()
-        next = 0
+        forgetRecords()
         try consumer.unassign()
         try consumer.assign([:])
         assignment.mustBegin(now: .now)
@@ -126,7 +126,15 @@ extension StreamWorker where T: ~Copyable {
             committed: try consumer.committed(partitions, timeout: .seconds(1)),
             starts: try consumer.startOffsets(partitions, timeout: .seconds(5)),
             ends: try consumer.endOffsets(partitions, timeout: .seconds(5)),
-            partitionCount: Int32(try consumer.partitionCount(of: contract.topic, timeout: .seconds(5))))
+            partitionCounts: try partitionCounts())
+    }
+
+    private func partitionCounts() throws -> [String: Int32] {
+        var counts: [String: Int32] = [:]
+        for topic in contract.inputs {
+            counts[topic] = Int32(try consumer.partitionCount(of: topic, timeout: .seconds(5)))
+        }
+        return counts
     }
 
     /// - Returns: false if the group took the partitions meanwhile, or the process is to end.
@@ -147,13 +155,12 @@ extension StreamWorker where T: ~Copyable {
         positions = places.mapValues(\.offset)
         try consumer.assign(positions)
         try assignment.started(isRestoring: false)
-        logger.info("reads \(positions.count) partitions of \(contract.topic)")
+        logger.info("reads \(positions.count) partitions of \(contract.inputs.joined(separator: ", "))")
     }
 
     /// Reads back to what the group has: nothing of what was read since counts.
     mutating func rewind() throws {
-        batch.removeAll()
-        next = 0
+        forgetRecords()
         switch assignment.phase {
         case .unassigned: return
         // What was asked for is asked for again.

@@ -28,13 +28,11 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     /// What the transaction commits that is being committed.
     var sent: [TopicPartition: CommittedOffset] = [:]
     var unknown: UnknownEnd?
-    var batch = RecordBatch(readsHeaders: false)
-    /// The first record of the batch that was not taken.
-    var next = 0
-    /// Records of its partitions that are not read yet; nothing before the first measurement.
-    var lag: [Int32: Int] = [:]
+    /// In the order of the contract's.
+    let inputs: [InputQueue]
+    /// Records of its partitions that are not read yet; nil before the first measurement.
+    var lag: [TopicPartition: Int]?
     var clock = ClockCheck()
-    var watch = ConsumerWatch()
     var hungTransactions = HungTransactionWatch()
     /// A refusal at the start: librdkafka reports some of them once and retries without another report.
     var refusal: KafkaError?
@@ -56,6 +54,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         self.transaction = transaction
         self.consumer = consumer
         self.contract = contract
+        inputs = contract.inputs.map { InputQueue($0, readsHeaders: contract.readsHeaders) }
         self.host = host
         self.metrics = metrics
         self.logger = logger
@@ -133,7 +132,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         try commitIfDue()
         guard try tenant.tend() else { return try startAgain() }
         guard isFresh else { return wait() }
-        if next == batch.count { try fill(timeout: patienceForRecords) }
+        try waitForRecords()
     }
 
     private mutating func act() throws {
@@ -144,73 +143,86 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         }
     }
 
-    /// Takes what was read, as far as the transaction has room.
-    private mutating func take() throws {
-        while true {
-            if next == batch.count {
-                try fill(timeout: .zero)
-                guard !batch.isEmpty || !batch.endsOfPartition.isEmpty else { return }
-            }
+    /// Takes a batch of each input that is wanted, as far as the transaction has room.
+    mutating func take() throws {
+        for (number, input) in inputs.enumerated() where tenant.wants(number) {
+            if input.isTaken { try fill(number, timeout: .zero) }
+            guard !input.isTaken else { continue }
             let wasIdle = transactions.isIdle
-            let first = next
-            next = try tenant.take(batch, from: first, open())
-            if wasIdle, next == first { try transactions.unused() }
-            guard next == batch.count else { return }
+            let first = input.next
+            let time = try open()
+            input.next = try tenant.take(input.batch, from: first, of: number, time)
+            if wasIdle, input.next == first { try transactions.unused() }
         }
     }
 
     /// The ends of partitions count once every record before them was taken; they come once.
-    private mutating func takeEnds() throws {
-        for end in batch.endsOfPartition where end.offset.value > tenant.position(end.partition) ?? .max {
+    private mutating func takeEnds(of input: InputQueue) throws {
+        for end in input.batch.endsOfPartition where end.offset.value > tenant.position(end.partition) ?? .max {
             _ = try open()
             tenant.reached(end.offset.value, of: end.partition)
         }
     }
 
-    /// The next batch; nothing of the one before is left to take.
-    mutating func fill(timeout: Duration) throws {
-        try takeEnds()
-        batch.removeAll()
-        next = 0
-        consumer.fill(&batch, limit: Self.batchSize, timeout: timeout)
-        metrics.countUnreadable(batch.unreadable)
-        try considerErrors(batch.errors)
-        try watchConsumer()
+    /// The next batch of an input; nothing of the one before is left to take.
+    mutating func fill(_ number: Int, timeout: Duration) throws {
+        let input = inputs[number]
+        try takeEnds(of: input)
+        input.removeAll()
+        consumer.fill(&input.batch, from: number, limit: Self.batchSize, timeout: timeout)
+        metrics.countUnreadable(input.batch.unreadable)
+        try considerErrors(input.batch.errors)
+        try watchConsumer(of: input)
+    }
+
+    /// Waits for records of the inputs that are wanted and were taken.
+    private mutating func waitForRecords() throws {
+        if inputs.count == 1 {
+            if inputs[0].isTaken { try fill(0, timeout: patience) }
+        } else {
+            let wanted = inputs.indices.filter { inputs[$0].isTaken && tenant.wants($0) }
+            consumer.waitForRecords(in: wanted, timeout: patience)
+        }
     }
 
     /// How long nothing else is to be done.
-    private var patienceForRecords: Duration {
-        let idle: Duration = tenant.isBusy ? .milliseconds(2) : IdleWait.looking
-        guard let open = transactions.open else { return idle }
-        return max(.zero, min(idle, open.began + contract.commitInterval - .now))
+    private var patience: Duration {
+        guard let open = transactions.open else { return tenant.patience }
+        return max(.zero, min(tenant.patience, open.began + contract.commitInterval - .now))
     }
 
-    /// Checks a consumer that has been quiet for a long time (docs/kafka.md 11).
-    mutating func watchConsumer() throws(KafkaError) {
-        guard batch.isEmpty, batch.endsOfPartition.isEmpty else {
+    /// Checks a consumer that has got nothing of an input for a long time (docs/kafka.md 11).
+    mutating func watchConsumer(of input: InputQueue) throws(KafkaError) {
+        guard input.batch.isEmpty, input.batch.endsOfPartition.isEmpty else {
             refusal = nil
-            return watch.progressed(hasRecords: !batch.isEmpty)
+            return input.watch.progressed(hasRecords: !input.batch.isEmpty)
         }
-        guard watch.isCheckDue() else { return }
-        guard let ends = try? consumer.endOffsets(Array(positions.keys), timeout: .seconds(2)) else {
-            return watch.progressed()
+        guard input.watch.isCheckDue() else { return }
+        let partitions = positions.keys.filter { $0.topic == input.topic && tenant.position($0) != nil }
+        guard let ends = try? consumer.endOffsets(partitions, timeout: .seconds(2)) else {
+            return input.watch.progressed()
         }
-        let isStuck = watch.isStuck(ends: ends.mapValues(\.value), reached: { tenant.position($0) ?? .max })
+        let isStuck = input.watch.isStuck(ends: ends.mapValues(\.value), reached: { tenant.position($0) ?? .max })
         if isStuck { throw .stuckConsumer }
+    }
+
+    /// What was read and not taken.
+    func forgetRecords() {
+        for input in inputs { input.removeAll() }
     }
 
     private func report() {
         var isReading = false
         if case .reading = assignment.phase { isReading = unknown == nil }
         tenant.report(isReading: isReading, lag: lag)
-        host.health.consumerIsHopeless(watch.isHopeless, of: contract.slot.label)
+        host.health.consumerIsHopeless(inputs.contains { $0.watch.isHopeless }, of: contract.slot.label)
     }
 
     /// Leaves the group, or stays its static member, and frees the clients.
     package consuming func close() {
         // After an error; otherwise it has released them.
         tenant.release()
-        batch.removeAll()
+        forgetRecords()
         consumer.close()
     }
 }

@@ -7,8 +7,8 @@ package struct Findings: Sendable {
     package var committed: [TopicPartition: CommittedOffset]
     package var starts: [TopicPartition: Offset]
     package var ends: [TopicPartition: Offset]
-    /// Of the topic.
-    package var partitionCount: Int32
+    /// By input.
+    package var partitionCounts: [String: Int32]
 }
 
 /// Where the partitions begin.
@@ -72,10 +72,15 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     ///
     /// - Returns: whether there is something to commit.
     mutating func act(_ time: TransactionTime) throws -> Bool
+    /// Whether records of this input may be taken now. Those of the others wait in Kafka.
+    func wants(_ input: Int) -> Bool
     /// Takes records, as many as the transaction has room for.
     ///
+    /// - Parameter input: the place of their topic in ``Contract/inputs``.
     /// - Returns: the first that it did not take.
-    mutating func take(_ batch: borrowing RecordBatch, from first: Int, _ time: TransactionTime) throws -> Int
+    mutating func take(
+        _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
+    ) throws -> Int
     /// Everything of the partition below this offset was read.
     mutating func reached(_ offset: Int64, of partition: TopicPartition)
     /// Whether to commit now, and not only after ``Contract/commitInterval``.
@@ -106,10 +111,14 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     func overtaken(_ error: KafkaError) -> PipelineError
     /// A record that says nothing, and where it is written, to learn the broker's time.
     func clockRecord() throws -> (record: ProducerRecord, output: Int)
-    /// Whether there is something to do without new records.
-    var isBusy: Bool { get }
-    /// - Parameter lag: records that are not read yet, by partition.
-    func report(isReading: Bool, lag: [Int32: Int])
+    /// How long there is nothing to do without new records.
+    var patience: Duration { get }
+    /// - Parameter lag: records that are not read yet; nil until the first measurement.
+    func report(isReading: Bool, lag: [TopicPartition: Int]?)
+}
+
+extension Tenant where Self: ~Copyable {
+    package func wants(_ input: Int) -> Bool { true }
 }
 
 /// A transaction of which it is unknown whether it was committed.

@@ -23,11 +23,11 @@ struct StreamWorkerTests {
     }
 
     private func contract(
-        _ settings: Settings, group: String = "g", topic: String = "in", output: String = "out", session: Int = 6
+        _ settings: Settings, group: String = "g", inputs: [String] = ["in"], output: String = "out", session: Int = 6
     ) -> Contract {
         let producer = settings.merging(["transaction.timeout.ms": "10000", "socket.timeout.ms": "10000"]) { $1 }
         return Contract(
-            group: group, slot: Slot(instance: "a", number: 0), isStatic: true, topic: topic, outputs: [output],
+            group: group, slot: Slot(instance: "a", number: 0), isStatic: true, inputs: inputs, outputs: [output],
             settings: settings,
             memberSettings: settings.merging(["session.timeout.ms": "\(session * 1_000)"]) { $1 },
             transactionSettings: producer, transactionTimeout: .seconds(10), commitInterval: .milliseconds(50))
@@ -155,12 +155,46 @@ struct StreamWorkerTests {
         worker.tenant.reached(0, of: partition)
         let deadline = ContinuousClock.now + .seconds(60)
         // Not the end of the empty topic, which may have been on its way already.
-        while !worker.batch.endsOfPartition.contains(where: { $0.offset == Offset(1) }), .now < deadline {
-            try worker.fill(timeout: .milliseconds(100))
+        while !worker.inputs[0].batch.endsOfPartition.contains(where: { $0.offset == Offset(1) }), .now < deadline {
+            try worker.fill(0, timeout: .milliseconds(100))
         }
-        try worker.fill(timeout: .zero)
+        try worker.fill(0, timeout: .zero)
         let position = worker.tenant.position(partition)
         #expect(position == 1)
+        worker.close()
+    }
+
+    @Test("of several inputs each is read by itself, and those that are not wanted wait in Kafka")
+    func severalInputs() throws {
+        try cluster.createTopic("more", partitions: 1)
+        let settings = ["bootstrap.servers": cluster.bootstrapServers]
+        var worker = try worker(contract(settings, inputs: ["in", "more"]))
+        let places = ["in", "more"].map { TopicPartition(topic: $0, partition: 0) }
+        worker.assignment.assigned(places, now: .now)
+        _ = try worker.assignment.located()
+        try worker.assignment.started(isRestoring: false)
+        try worker.consumer.assign(Dictionary(uniqueKeysWithValues: places.map { ($0, Offset(0)) }))
+        var producer = try Producer(settings: settings)
+        for (value, name) in [UInt8(1), 2].enumerated().map({ ($1, places[$0].topic) }) {
+            try producer.produce(ProducerRecord(key: nil, value: [value]), to: try producer.topic(name))
+        }
+        try producer.flush(timeout: .seconds(10))
+        let deadline = ContinuousClock.now + .seconds(60)
+        notes.unwanted = [0]
+        while notes.written.isEmpty, .now < deadline {
+            try worker.take()
+            worker.consumer.waitForRecords(in: [1], timeout: .milliseconds(100))
+        }
+        while worker.consumer.waitingRecords(in: 0) == 0, .now < deadline {
+            worker.consumer.waitForRecords(in: [0], timeout: .milliseconds(100))
+        }
+        try worker.take()
+        #expect(notes.written == [[2]])
+        notes.unwanted = []
+        try worker.take()
+        #expect(notes.written == [[2], [1]])
+        let reached = places.map { worker.tenant.position($0) }
+        #expect(reached == [1, 1])
         worker.close()
     }
 
@@ -239,9 +273,9 @@ struct StreamWorkerTests {
         try producer.produce(ProducerRecord(key: nil, value: []), to: topic)
         try producer.flush(timeout: .seconds(10))
         worker.tenant.reached(0, of: partition)
-        worker.watch = ConsumerWatch(limit: .zero)
-        try worker.watchConsumer()
-        #expect(throws: KafkaError.stuckConsumer) { try worker.watchConsumer() }
+        worker.inputs[0].watch = ConsumerWatch(limit: .zero)
+        try worker.watchConsumer(of: worker.inputs[0])
+        #expect(throws: KafkaError.stuckConsumer) { try worker.watchConsumer(of: worker.inputs[0]) }
         worker.close()
     }
 
@@ -258,7 +292,7 @@ struct StreamWorkerTests {
         let outcome = try admin.createTopics(
             topics.map { NewTopic(name: $0, partitions: 1, replicationFactor: 1) })
         for case let error? in outcome.values { throw error }
-        let contract = contract(settings, group: name, topic: topics[0], output: topics[1], session: 45)
+        let contract = contract(settings, group: name, inputs: [topics[0]], output: topics[1], session: 45)
         func untilAssigned(_ worker: inout StreamWorker<CopyingTenant>) throws -> Duration {
             let began = ContinuousClock.now
             while worker.assignments == 0, .now - began < .seconds(60) { try worker.serveControl() }

@@ -6,9 +6,10 @@ import Streaming
 extension BroadcastTenant {
     /// Says where the partitions are, and opens their tables.
     mutating func locate(_ found: Findings) throws -> Locating {
-        guard found.partitionCount == context.log.partitions else {
-            throw PipelineError.movedKeys(
-                in: context.configuration.topics.subscriptions, from: context.log.partitions, to: found.partitionCount)
+        let topic = context.configuration.topics.subscriptions
+        let count = found.partitionCounts[topic] ?? context.log.partitions
+        guard count == context.log.partitions else {
+            throw PipelineError.movedKeys(in: topic, from: context.log.partitions, to: count)
         }
         let now = context.clock.now()
         do {

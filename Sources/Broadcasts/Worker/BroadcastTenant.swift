@@ -50,7 +50,8 @@ struct BroadcastTenant: ~Copyable, Tenant {
         let configuration = context.configuration
         return Contract(
             group: context.group, slot: slot, isStatic: configuration.staticMembership,
-            topic: configuration.topics.subscriptions, outputs: BroadcastOutput.topics(of: configuration),
+            inputs: [configuration.topics.subscriptions], readsHeaders: false,
+            outputs: BroadcastOutput.topics(of: configuration),
             settings: configuration.kafka, memberSettings: configuration.consumerSettings(queues: 1),
             transactionSettings: configuration.transactionSettings,
             transactionTimeout: configuration.transactionTimeout, commitInterval: configuration.commitInterval)
@@ -83,8 +84,8 @@ struct BroadcastTenant: ~Copyable, Tenant {
 
     func position(_ partition: TopicPartition) -> Int64? { core.position(partition.partition) }
 
-    /// Whether there is something to send.
-    var isBusy: Bool { core.owned.contains { core.isBusy($0) } }
+    /// Short while there is something to send.
+    var patience: Duration { core.owned.contains { core.isBusy($0) } ? .milliseconds(2) : IdleWait.looking }
 
     func place(_ number: Int32) -> TopicPartition {
         TopicPartition(topic: context.configuration.topics.subscriptions, partition: number)
@@ -131,7 +132,9 @@ struct BroadcastTenant: ~Copyable, Tenant {
         return core.open.hasWork
     }
 
-    mutating func take(_ batch: borrowing RecordBatch, from first: Int, _ time: TransactionTime) throws -> Int {
+    mutating func take(
+        _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
+    ) throws -> Int {
         guard context.budget > 0, !isFull else { return first }
         let planned = core.open.planned
         var next = first
@@ -207,12 +210,12 @@ struct BroadcastTenant: ~Copyable, Tenant {
 
     func clockRecord() throws -> (record: ProducerRecord, output: Int) { try output.journalRecord(origin) }
 
-    func report(isReading: Bool, lag: [Int32: Int]) {
+    func report(isReading: Bool, lag: [TopicPartition: Int]?) {
         var state = BroadcastBoard.Worker(partitions: core.owned.count)
         state.isReading = isReading
         state.passes = core.owned.count { core.committed($0)?.pass != nil }
         state.oldestWaiting = core.oldestWaiting
-        state.lag = lag
+        for (place, count) in lag ?? [:] { state.lag[place.partition] = count }
         state.isFresh = context.follower.view.isFresh(within: .seconds(10))
         context.board.set(state, of: slot.number)
     }

@@ -9,8 +9,8 @@ extension LaneWorker {
         let configuration = context.configuration
         var consumer = try Consumer(
             settings: configuration.consumerSettings(queues: context.topics.count),
-            group: DeliveryConfiguration.group(of: provider, in: configuration.groupID),
-            coPartitioned: context.topics, signal: signal, logger: logger.clientSink)
+            group: DeliveryConfiguration.group(of: provider, in: configuration.groupID), instance: nil,
+            queuesOf: context.topics, isCoPartitioned: true, signal: signal, logger: logger.clientSink)
         try consumer.subscribe(to: context.topics)
         return consumer
     }

@@ -36,32 +36,22 @@ public struct Consumer: ~Copyable {
         settings: Settings, group: String, instance: String? = nil, queuesOf topics: [String] = [],
         logger sink: @escaping ClientLog.Sink = { _ in }
     ) throws(KafkaError) {
-        // A static member that comes back with more topics gets its old partitions, unless the group's protocol changes
-        // (docs/kafka.md 22).
         try self.init(
-            settings: settings, group: group, instance: instance, queuesOf: topics,
-            strategy: topics.count > 1 ? "roundrobin,range" : nil, signal: nil, logger: sink)
-    }
-
-    /// Creates a member of a group that gives each member the same partitions of every topic, which all have the same
-    /// number of them. Not a static member: its topics may change.
-    ///
-    /// - Parameters:
-    ///   - topics: each gets a data queue of its own.
-    ///   - signal: is waited for by ``waitForRecords(timeout:)``, and raised by others too.
-    package init(
-        settings: Settings, group: String, coPartitioned topics: [String], signal: QueueSignal,
-        logger sink: @escaping ClientLog.Sink
-    ) throws(KafkaError) {
-        try self.init(
-            settings: settings, group: group, instance: nil, queuesOf: topics, strategy: "range", signal: signal,
+            settings: settings, group: group, instance: instance, queuesOf: topics, isCoPartitioned: false, signal: nil,
             logger: sink)
     }
 
-    private init(
-        settings: Settings, group: String, instance: String?, queuesOf topics: [String], strategy: String?,
+    /// - Parameters:
+    ///   - isCoPartitioned: whether each member gets the same partitions of every topic, which all have the same number of
+    ///     them. Not for a static member: its topics may change.
+    ///   - signal: is waited for by ``waitForRecords(in:timeout:)``, and raised by others too.
+    package init(
+        settings: Settings, group: String, instance: String?, queuesOf topics: [String], isCoPartitioned: Bool,
         signal: QueueSignal?, logger sink: @escaping ClientLog.Sink
     ) throws(KafkaError) {
+        // A static member that comes back with more topics gets its old partitions, unless the group's protocol changes
+        // (docs/kafka.md 22).
+        let strategy = isCoPartitioned ? "range" : topics.count > 1 ? "roundrobin,range" : nil
         var fixed = ClientSettings.consumerFixed
         fixed["group.id"] = group
         fixed["group.instance.id"] = instance

@@ -45,7 +45,8 @@ struct BroadcastTenantTests {
     @Test("more partitions of the subscriptions than at the start end the role: devices would get broadcasts again")
     func morePartitions() throws {
         var worker = try worker()
-        let found = Findings(committed: [:], starts: [:], ends: [:], partitionCount: 2)
+        let found = Findings(
+            committed: [:], starts: [:], ends: [:], partitionCounts: [configuration.topics.subscriptions: 2])
         #expect {
             _ = try worker.tenant.locate(found)
         } throws: { error in

@@ -12,6 +12,7 @@ struct CopyingTenant: ~Copyable, Tenant {
         var keepsPlace = true
         var refusals = 0
         var written: [[UInt8]] = []
+        var unwanted: Set<Int> = []
     }
 
     let transaction: Transaction
@@ -55,12 +56,16 @@ struct CopyingTenant: ~Copyable, Tenant {
         return false
     }
 
-    mutating func take(_ batch: borrowing RecordBatch, from first: Int, _ time: TransactionTime) throws -> Int {
+    func wants(_ input: Int) -> Bool { !notes.unwanted.contains(input) }
+
+    mutating func take(
+        _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
+    ) throws -> Int {
         for index in first..<batch.count {
             let value = Array(batch[index].value ?? UnsafeRawBufferPointer(start: nil, count: 0))
             try transaction.write(ProducerRecord(key: nil, value: value), to: 0)
             notes.written.append(value)
-            next[TopicPartition(topic: "in", partition: batch[index].partition)] = batch[index].offset + 1
+            next[TopicPartition(topic: batch[index].topic, partition: batch[index].partition)] = batch[index].offset + 1
         }
         return batch.count
     }
@@ -93,6 +98,6 @@ struct CopyingTenant: ~Copyable, Tenant {
     func consider(_ error: any Error) throws(PipelineError) { notes.calls.append("consider") }
     func overtaken(_ error: KafkaError) -> PipelineError { .decisionNeeded("overtaken") }
     func clockRecord() -> (record: ProducerRecord, output: Int) { (ProducerRecord(key: nil, value: []), 0) }
-    var isBusy: Bool { false }
-    func report(isReading: Bool, lag: [Int32: Int]) {}
+    var patience: Duration { .milliseconds(50) }
+    func report(isReading: Bool, lag: [TopicPartition: Int]?) {}
 }
