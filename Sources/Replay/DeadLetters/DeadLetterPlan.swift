@@ -23,12 +23,10 @@ package enum DeadLetterLeft: String, CaseIterable, Sendable, Encodable, CodingKe
     case refused
     /// A request that nobody would get any more.
     case expired
-    /// This run already skipped it before it was interrupted.
-    case passed
 }
 
 /// What would be put back, and what would not. Its events include requests.
-package struct DeadLetterPlan: Equatable, Sendable, Encodable {
+package struct DeadLetterPlan: Equatable, Sendable, Encodable, ResendPlan {
     package struct Count: Equatable, Sendable, Encodable {
         package var deadLetters = 0
         package var putBack = 0
@@ -59,6 +57,8 @@ package struct DeadLetterPlan: Equatable, Sendable, Encodable {
     package internal(set) var events = 0
     /// Of those, the number that this run has already put back.
     package internal(set) var done = 0
+
+    package var remaining: Int { events - done }
 
     /// Counted by `x-error-code`.
     package var byCode: [String: Count] {
@@ -92,9 +92,9 @@ package struct DeadLetterPlan: Equatable, Sendable, Encodable {
 }
 
 /// A dead letter that the rules would accept now.
-struct DeadLetterCandidate {
+package struct DeadLetterCandidate {
     /// The place of the dead letter.
-    var place: Coordinates
+    package var place: Coordinates
     /// The place of the original event or request.
     var event: EventCoordinates
     var code: String

@@ -2,67 +2,36 @@ import KafkaClient
 
 /// Puts dead letters back into the topic of events or of requests, where the running pipeline processes them like any
 /// other record.
-/// ``plan()`` selects them; ``send(_:with:pace:clock:progress:)`` writes them exactly once, across crashes and
-/// concurrent starts.
+/// Before each slice it reads what was appended to them after the plan.
 ///
 /// One owner, one thread. Memory grows by some hundred bytes for each dead letter that could be put back; their
 /// bytes are in a ``Scratch``.
-package struct DeadLetterRedrive: ~Copyable {
+package struct DeadLetterRedrive: ~Copyable, ResendSession {
     /// The most candidates that are kept in memory.
     private static let mostCandidates = 1_000_000
 
     private let context: ReplayContext
-    private var request: DeadLetterRequest
-    private let id: String?
+    private let request: DeadLetterRequest
     private let store: DeadLetterStore
     private var log: KafkaLog
-    /// By partition of the dead letters; of a resumed run.
-    private var cursors: [Int32: DeadLetterCursor] = [:]
-    private var ranges: [Int32: Range<Int64>] = [:]
     /// The events and requests still to be put back, in the order of their dead letters.
-    private var left: [DeadLetterCandidate] = []
-    /// What the plan found in their topics: the index, the end offset of each partition, and the number of partitions.
+    private var left: ArraySlice<DeadLetterCandidate> = []
+    /// What the plan found in their topics: the index, where it stopped reading each partition, and their number.
     private var index: PutBackIndex?
-    private var ends: [SourcePartition: Int64] = [:]
-    private var partitionCounts: [SourceKind: Int] = [:]
+    private var ends: [TopicPartition: Offset] = [:]
+    private var partitionCounts: [String: Int] = [:]
+    private var follower: LogFollower?
 
-    /// - Parameter id: of the run; nil: nothing will be sent.
-    package init(_ context: ReplayContext, _ request: DeadLetterRequest, id: String?) throws {
+    package init(_ context: ReplayContext, _ request: DeadLetterRequest) throws {
         let store = try DeadLetterStore(context.scratch)
         let log = try KafkaLog(context)
         self.context = context
         self.request = request
-        self.id = id
         self.store = store
         self.log = log
     }
 
     private var configuration: PipelineConfiguration { context.configuration }
-
-    /// Resumes at the positions committed under the id.
-    ///
-    /// - Parameter positions: the result of ``RedriveProducer/takeOver()``.
-    /// - Returns: how many events were confirmed, what became of them, and whether the run is complete; nil for a new
-    ///   id.
-    /// - Throws: ``ReplayRefusal`` if the run was started with other options.
-    package mutating func resume(
-        _ positions: [TopicPartition: RedrivePosition]
-    ) throws(ReplayRefusal) -> (confirmed: Int, tally: DeadLetterTally, isDone: Bool)? {
-        let id = id ?? ""
-        for (partition, position) in positions {
-            let cursor = try DeadLetterCursor(position, id: id)
-            guard cursor.digest == request.digest else {
-                throw ReplayRefusal(
-                    "--id \(id) was started with other options or rules: resume it with the same ones, or choose another --id"
-                )
-            }
-            cursors[partition.partition] = cursor
-            request.oldest = cursor.oldest
-        }
-        guard let first = cursors.values.first else { return nil }
-        let tally = cursors.values.map(\.tally).reduce(DeadLetterTally(), +)
-        return (first.confirmed, tally, cursors.values.allSatisfy(\.isDone))
-    }
 
     // MARK: Finding out
 
@@ -71,9 +40,9 @@ package struct DeadLetterRedrive: ~Copyable {
     /// - Throws: ``UnfitRepairs``, and ``ReplayRefusal`` if there are too many dead letters.
     package mutating func plan() throws -> DeadLetterPlan {
         var plan = DeadLetterPlan()
-        ranges = try findRanges()
-        let (candidates, dead) = try readDeadLetters(&plan)
-        let index = PutBackIndex(candidates, dead: dead, configuration.topics, id: id)
+        let (candidates, dead) = try readDeadLetters(try findRanges(), &plan)
+        let index = PutBackIndex(candidates, dead: dead, configuration.topics, id: request.id)
+        var left: [DeadLetterCandidate] = []
         var partitions: [SourceKind: KeyPartitions] = [:]
         for source in configuration.topics.sources {
             let candidates = candidates.filter { $0.source == source }
@@ -90,8 +59,6 @@ package struct DeadLetterRedrive: ~Copyable {
                 plan.leave(.putBack)
             } else if index.isLate(candidate) && !request.includesLate {
                 plan.leave(.late)
-            } else if isPassed(candidate) {
-                plan.leave(.passed)
             } else if let home {
                 candidate.home = home
                 plan.select(candidate, of: topic, in: configuration.topics.deadLetters)
@@ -102,21 +69,13 @@ package struct DeadLetterRedrive: ~Copyable {
         }
         self.index = index
         left.sort { ($0.place.partition, $0.place.offset) < ($1.place.partition, $1.place.offset) }
+        self.left = left[...]
         return plan
-    }
-
-    /// This run skipped it before it was interrupted.
-    private func isPassed(_ candidate: DeadLetterCandidate) -> Bool {
-        cursors[candidate.place.partition].map { candidate.place.offset < $0.next } ?? false
     }
 
     private mutating func findRanges() throws -> [Int32: Range<Int64>] {
         let topic = configuration.topics.deadLetters
         let bounds = try log.bounds(of: topic)
-        if !cursors.isEmpty {
-            // A dead letter that has expired from the topic meanwhile cannot be put back.
-            return cursors.reduce(into: [:]) { $0[$1.key] = $1.value.range.clamped(to: bounds[$1.key] ?? 0..<0) }
-        }
         if let missing = request.partitions?.first(where: { bounds[$0] == nil }) {
             throw ReplayRefusal("\(topic) has no partition \(missing), it has \(bounds.count)")
         }
@@ -125,9 +84,9 @@ package struct DeadLetterRedrive: ~Copyable {
             to: request.to)
     }
 
-    private mutating func readDeadLetters(_ plan: inout DeadLetterPlan) throws -> (
-        candidates: [DeadLetterCandidate], dead: Set<EventCoordinates>
-    ) {
+    private mutating func readDeadLetters(
+        _ ranges: [Int32: Range<Int64>], _ plan: inout DeadLetterPlan
+    ) throws -> (candidates: [DeadLetterCandidate], dead: Set<EventCoordinates>) {
         var trial = DeadLetterTrial(request, configuration)
         var candidates: [DeadLetterCandidate] = []
         var found = plan
@@ -197,8 +156,10 @@ package struct DeadLetterRedrive: ~Copyable {
         } progress: {
             context.progress(.events, $0, $1)
         }
-        for (partition, range) in behind { ends[SourcePartition(source, partition)] = range.upperBound }
-        partitionCounts[source] = bounds.count
+        for (partition, range) in behind {
+            ends[TopicPartition(topic: topic, partition: partition)] = Offset(range.upperBound)
+        }
+        partitionCounts[topic] = bounds.count
         return partitions
     }
 
@@ -223,6 +184,12 @@ package struct DeadLetterRedrive: ~Copyable {
         var ranges: [Int32: Range<Int64>] = [:]
         for (partition, start) in starts {
             guard let range = bounds[partition] else { continue }
+            if start < range.lowerBound, !request.isNewID {
+                throw ReplayRefusal(
+                    "\(topic)/\(partition) no longer has the records from \(start) to \(range.lowerBound), and what --id "
+                        + "\(request.id) put back may be among them: choose a later --from, or another --id, which puts "
+                        + "all of them back again")
+            }
             ranges[partition] = range.clamped(to: min(start, range.upperBound)..<range.upperBound)
         }
         return ranges
@@ -247,39 +214,34 @@ package struct DeadLetterRedrive: ~Copyable {
 
     // MARK: Putting back
 
-    /// Writes what ``plan()`` selected and this id has not yet put back. Before each transaction it checks what has
-    /// changed since the plan, and skips what must no longer be put back.
-    ///
-    /// - Parameters:
-    ///   - confirmed: the number of events that a person confirmed.
-    ///   - progress: the tally so far, after each transaction.
-    /// - Throws: what ``RedriveProducer/send(_:reaching:)`` throws, except for a rejected record, which is not put
-    ///   back; and ``ReplayRefusal`` if partitions are added to a topic that is written to meanwhile.
-    package mutating func send(
-        _ confirmed: Int, with producer: inout RedriveProducer, pace: Pace, clock: @escaping () -> WallTime,
-        progress: (DeadLetterResult) -> Void
-    ) throws {
-        // Commits the ranges and the number before anything is sent, so that a start after a crash knows them.
-        if cursors.isEmpty {
-            let positions = ranges.mapValues { range in
-                DeadLetterCursor(
-                    next: range.lowerBound, range: range, oldest: request.oldest, confirmed: confirmed,
-                    digest: request.digest
-                ).position
+    package func next(limit: Int) -> [DeadLetterCandidate] { Array(left.prefix(limit)) }
+
+    package mutating func settle(_ items: ArraySlice<DeadLetterCandidate>) { left = left.dropFirst(items.count) }
+
+    /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
+    package mutating func look(tell: ResendProducer.Tell) throws {
+        guard let index else { return }
+        let topics = configuration.topics
+        if follower == nil { follower = try LogFollower(ends, partitionCounts: partitionCounts, context) }
+        try follower?.advance(tell: tell) { records in
+            for at in 0..<records.count {
+                let record = records[at]
+                guard let source = topics.source(of: record.topic) else { continue }
+                index.note(record, of: source, headers: records.headers[record.headers].map { EventHeader($0) })
             }
-            try producer.send([], reaching: producer.keyed(positions))
         }
-        var watch: DeadLetterWatch?
-        if let index, !left.isEmpty {
-            watch = try DeadLetterWatch(
-                index, request, from: ends, partitions: partitionCounts, context)
-        }
-        var sender = DeadLetterSender(
-            request, configuration.topics, store: store, ranges: ranges, confirmed: confirmed,
-            tallies: cursors.mapValues(\.tally),
-            pace: pace,
-            watch: watch, clock: clock)
-        try sender.send(left, with: &producer, progress: progress)
+    }
+
+    package func verdict(on candidate: DeadLetterCandidate, now: WallTime) -> ResendVerdict<DeadLetterLeft> {
+        guard let index else { return .send }
+        if index.isDone(candidate) { return .sent }
+        return request.reason(against: candidate, index, now: now).map(ResendVerdict.leaveOut) ?? .send
+    }
+
+    package func record(of candidate: DeadLetterCandidate) throws -> ResendRecord {
+        var event = try store.event(at: candidate.place)
+        event.partition = candidate.home
+        return (configuration.topics.topic(of: candidate.source), event)
     }
 }
 

@@ -15,56 +15,20 @@ package struct DeadLetterRequest: Sendable {
     package var includesLate = false
     /// Values repaired by a person, by the place of the dead letter; nil: none were given, and the rules decide.
     package var repaired: [Coordinates: [UInt8]]?
-    /// Digest of everything that affects the selection: a resumed run must have the same one.
-    package var digest = ""
+    /// The id of the run, and whether it is new, so that nothing was put back under it.
+    package var id = ""
+    package var isNewID = true
 
     package init() {}
 
-    /// The clock when the run began; the same for a resumed run. Nil without ``maxAge``.
+    /// The clock when the run began. Nil without ``maxAge``.
     var planned: WallTime? { maxAge.map { oldest + $0 } }
-}
 
-/// Position of a run in one partition of the dead letters, and what it needs to resume: committed with the events it
-/// wrote.
-struct DeadLetterCursor: Equatable {
-    private static let version = "dead-letters/1"
-
-    /// The dead letters before this offset are done.
-    var next: Int64
-    var range: Range<Int64>
-    var oldest: WallTime
-    /// The number of confirmed events, in all partitions.
-    var confirmed: Int
-    var digest: String
-    /// Outcome for this partition.
-    var tally: DeadLetterTally
-
-    init(
-        next: Int64, range: Range<Int64>, oldest: WallTime, confirmed: Int, digest: String,
-        tally: DeadLetterTally = DeadLetterTally()
-    ) {
-        (self.next, self.range, self.oldest, self.confirmed, self.digest) = (next, range, oldest, confirmed, digest)
-        self.tally = tally
-    }
-
-    var isDone: Bool { next >= range.upperBound }
-
-    var position: RedrivePosition {
-        RedrivePosition(
-            offset: next,
-            text: "\(Self.version) \(range.lowerBound) \(range.upperBound) \(oldest.milliseconds) \(confirmed) "
-                + "\(digest) \(tally.text)")
-    }
-
-    /// - Throws: ``ReplayRefusal`` for a cursor that this version did not write.
-    init(_ position: RedrivePosition, id: String) throws(ReplayRefusal) {
-        let words = position.text.split(separator: " ").map(String.init)
-        guard words.count == 7, words[0] == Self.version, let start = Int64(words[1]),
-            let end = Int64(words[2]), start <= end, let oldest = Int64(words[3]), let confirmed = Int(words[4]),
-            let tally = DeadLetterTally(words[6])
-        else { throw ReplayRefusal("--id \(id) is that of another command; choose another one") }
-        self.init(
-            next: position.offset, range: start..<end, oldest: WallTime(milliseconds: oldest), confirmed: confirmed,
-            digest: words[5], tally: tally)
+    /// Why a selected event must not be put back now; nil if it may be.
+    func reason(against candidate: DeadLetterCandidate, _ index: PutBackIndex, now: WallTime) -> DeadLetterLeft? {
+        if index.isPutBack(candidate) { return .putBack }
+        if let maxAge, candidate.time < now - maxAge { return .tooOld }
+        if candidate.isExpired(at: now) { return .expired }
+        return !includesLate && index.isLate(candidate) ? .late : nil
     }
 }

@@ -22,9 +22,11 @@ final class DeadLetterStore {
             PackedTexts.pack(event.headers.flatMap { [Array($0.name.utf8), $0.value] }))
     }
 
-    func event(at place: Coordinates) throws -> ProducerRecord? {
+    func event(at place: Coordinates) throws -> ProducerRecord {
         try select.bind(place.partition, place.offset)
-        guard let row = try select.next() else { return nil }
+        guard let row = try select.next() else {
+            throw ScratchError(code: 0, "a dead letter that is put back is not there")
+        }
         var event = ProducerRecord(
             key: row.isNull(2) ? nil : Array(row.bytes(2)), value: row.isNull(3) ? nil : Array(row.bytes(3)),
             partition: row.optionalNumber(0).map(Int32.init))

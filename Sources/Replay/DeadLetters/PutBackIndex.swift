@@ -5,7 +5,7 @@ import KafkaClient
 final class PutBackIndex {
     private let topics: PipelineConfiguration.Topics
     /// The id of this run: its own records do not count as put back by another.
-    private let id: String?
+    private let id: String
     /// Places of events and requests that became dead letters: they never counted.
     private let dead: Set<EventCoordinates>
     /// The newest events of the candidates' keys; more than one if a key has had several partitions.
@@ -23,7 +23,7 @@ final class PutBackIndex {
 
     init(
         _ candidates: [DeadLetterCandidate], dead: Set<EventCoordinates>, _ topics: PipelineConfiguration.Topics,
-        id: String?
+        id: String
     ) {
         self.dead = dead
         self.topics = topics
@@ -47,7 +47,7 @@ final class PutBackIndex {
         var isFirst = true
         if let mark = text(DeadLetterTrial.mark).flatMap(self.place(inMark:)) {
             isFirst = false
-            if let id, text(RedriveProducer.header) == id { own.insert(mark) } else { marked.insert(mark) }
+            if text(ResendProducer.header) == id { own.insert(mark) } else { marked.insert(mark) }
             // It counts at its original place, not its present one.
             let partition = text("__connect.errors.partition").flatMap { Int32($0) }
             place.partition.number = partition ?? place.partition.number
@@ -78,7 +78,7 @@ final class PutBackIndex {
         newest[key]?[index].time = max(known[index].time, time)
     }
 
-    /// This run put it back before it was interrupted.
+    /// This run has put it back.
     func isDone(_ candidate: DeadLetterCandidate) -> Bool { own.contains(candidate.place) }
 
     func isPutBack(_ candidate: DeadLetterCandidate) -> Bool {

@@ -98,6 +98,11 @@ package final class DispatchIndex {
         return try left(ofIdentity)
     }
 
+    /// Whether a re-drive has sent a record with an identity.
+    func has(_ identity: DispatchIdentity, by replay: String) throws -> Bool {
+        try redriven[replay] != nil && entries(of: identity).contains { $0.replay == replay }
+    }
+
     /// The records of an event that were not removed.
     func entries(of event: EventCoordinates) throws -> [Entry] {
         try ofEvent.bind(Int64(event.partition.bits), event.offset)

@@ -9,7 +9,7 @@ final class RedriveNews {
     private let dispatched: DispatchIndex?
     private let newFrom: [Int32: Int64]
     private let subscriptions: SubscriptionHistory
-    /// By partition of the subscriptions topic, its end when the re-drive was first planned.
+    /// By partition of the subscriptions topic, its end when the re-drive was planned.
     private let table: [Int64]
     private var devices: SubscriptionHistoryReader
     private var events: EventPushes
@@ -20,7 +20,7 @@ final class RedriveNews {
 
     /// - Parameters:
     ///   - planned: by partition, the end of what the plan replayed.
-    ///   - table: by partition of the subscriptions topic, its end when the re-drive was first planned.
+    ///   - table: by partition of the subscriptions topic, its end when the re-drive was planned.
     ///   - dispatched: what the plan found in the dispatch topic; nil: pushes already sent do not matter.
     ///   - newFrom: by partition of the dispatch topic, where records begin that the plan did not know; none: all count
     ///     as already sent.
@@ -89,17 +89,20 @@ final class RedriveNews {
         let (messageID, expiry) = try push.record.withDispatchRecord { record in
             (Array(try record.messageID), try record.expiresAt)
         }
-        if let reason = rules.reasonAgainst(time: push.time, expiresAt: expiry, clock: nil) { return reason }
+        if let reason = rules.reasonAgainst(time: push.time, expiresAt: expiry) { return reason }
         if try isGone(push) { return .unsubscribed }
         if let dispatched, try dispatched.entries(of: push.identity).contains(where: isNew) { return .alreadySent }
         return try newer.hasOther(than: messageID, of: push.subject) ? .replaced : nil
     }
 
     private func isNew(_ entry: DispatchIndex.Entry) -> Bool {
-        entry.place.offset >= newFrom[entry.place.partition] ?? 0
+        switch rules.choice {
+        case .all: false
+        case .missed, .undelivered: entry.place.offset >= newFrom[entry.place.partition] ?? 0
+        }
     }
 
-    /// Whether its device has unsubscribed since the re-drive was first planned, and has no other of its audiences.
+    /// Whether its device has unsubscribed since the re-drive was planned, and has no other of its audiences.
     private func isGone(_ push: RedriveList.Entry) throws -> Bool {
         let device = String(decoding: push.record.key, as: UTF8.self)
         var isGone = false

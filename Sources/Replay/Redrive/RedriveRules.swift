@@ -9,10 +9,6 @@ package struct RedriveRules: Sendable {
     package var choice = RedriveChoice.missed
     /// The clock.
     package var now = WallTime.epoch
-    /// When the re-drive was first started: later transactions of the pipeline are excluded.
-    package var began = WallTime.distantFuture
-    /// The last push that was sent, by its position in the list; empty: none.
-    package var sentUpTo: [UInt8] = []
 
     /// Whether the records of an event, or timers that fired before it, are selected by their place.
     func selects(_ partition: SourcePartition, _ offset: Int64, isTimer: Bool) -> Bool {
@@ -25,11 +21,10 @@ package struct RedriveRules: Sendable {
     /// - Parameters:
     ///   - time: of its event, or the timer's due time.
     ///   - expiresAt: nil: it never expires.
-    ///   - clock: of its transaction; nil if there was none.
-    func reasonAgainst(time: WallTime, expiresAt: WallTime?, clock: WallTime?) -> RedriveOmission? {
+    func reasonAgainst(time: WallTime, expiresAt: WallTime?) -> RedriveOmission? {
         if time < now - maxAge { return .tooOld }
         if let expiresAt, expiresAt <= now { return .expired }
-        return clock.map { $0 > began } == true ? .afterStart : nil
+        return nil
     }
 }
 
@@ -49,8 +44,6 @@ package enum RedriveOmission: String, CaseIterable, Sendable, Encodable, CodingK
     case tooOld = "too_old"
     /// Its `expires-at` has passed.
     case expired
-    /// The pipeline's transaction is newer than the re-drive, which was resumed.
-    case afterStart = "after_start"
     /// A later notification of the same order replaced it; of a request, a later push with its collapse key.
     case replaced
     /// It is in the dispatch topic, whoever wrote it.
@@ -71,7 +64,6 @@ package enum RedriveOmission: String, CaseIterable, Sendable, Encodable, CodingK
         switch self {
         case .tooOld: "older than --max-age"
         case .expired: "past their expires-at"
-        case .afterStart: "done by the pipeline after the start"
         case .replaced: "replaced by a later notification of their order, or with their collapse key"
         case .alreadySent: "dispatched already"
         case .unsubscribed: "whose device has unsubscribed"

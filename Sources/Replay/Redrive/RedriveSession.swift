@@ -6,37 +6,42 @@ package struct RedriveRequest: Sendable {
     /// In milliseconds.
     package var maxAge: Int64 = 3_600_000
     package var choice = RedriveChoice.missed
-    /// A digest of the options that affect the selection: a resumed run must have the same one.
-    package var digest = ""
+    /// The id of the run, and whether it is new, so that nothing was sent under it.
+    package var id = ""
+    package var isNewID = true
 
     package init() {}
 }
 
-/// A re-drive: replays past events, finds out which of their pushes were never sent, and sends those.
+/// A re-drive: replays past events, finds out which of their pushes were never sent, and sends those. Before each slice
+/// it reads what came after the plan: events, pushes, and changes of subscriptions.
 ///
-/// Planning only reads; ``send(_:with:pace:clock:progress:)`` is what notifies people. One owner, one thread.
-package struct RedriveSession: ~Copyable {
+/// Cost of a look: a few requests to the broker, and the records since the last look; the first one also reads those
+/// that the pipeline had not committed when the plan was made. One owner, one thread.
+package struct RedriveSession: ~Copyable, ResendSession {
     private let request: RedriveRequest
-    private let resume: RedriveResume?
     private let rules: RedriveRules
     private let list: RedriveList
     private var session: ReplaySession
-    private let id: String
-    /// Where ``plan()`` stopped reading.
-    private var ends = RedriveWatch.Ends()
-    /// What it found in the dispatch topic, if that matters.
+    /// What the plan found in the dispatch topic, and what was appended since.
     private var dispatched: DispatchIndex?
+    /// By partition of each topic, where the plan stopped reading; and the number of its partitions.
+    private var ends: [TopicPartition: Offset] = [:]
+    private var partitionCounts: [String: Int] = [:]
+    private var news: RedriveNews?
+    private var follower: LogFollower?
+    /// The last push that is settled, by its position in the list.
+    private var last: [UInt8] = []
 
-    /// - Parameter resume: what an interrupted run of the same id has committed; nil: there was none.
-    /// - Throws: ``ReplayRefusal`` if the resumed run was started with other options.
-    package init(
-        _ context: ReplayContext, _ request: RedriveRequest, id: String, resuming resume: RedriveResume?
-    ) throws {
-        try resume?.check(request, id: id)
-        var replay = request.replay
-        let filter = replay.filter
+    package init(_ context: ReplayContext, _ request: RedriveRequest) throws {
+        var request = request
+        var rules = RedriveRules()
+        rules.filter = request.replay.filter
+        rules.maxAge = request.maxAge
+        rules.choice = request.choice
+        rules.now = context.now
         // Events that are not selected may still replace selected ones, so all are replayed.
-        replay.filter = FilterRules()
+        request.replay.filter = FilterRules()
         var log = try KafkaLog(context)
         // Read first: everything below these ends is then in the journal and in the dispatch topic.
         var committed: [SourcePartition: Int64] = [:]
@@ -45,137 +50,115 @@ package struct RedriveSession: ~Copyable {
             let found = try log.committed(of: topics.topic(of: source), by: context.configuration.groupID)
             committed.merge(found.keyed(by: source)) { $1 }
         }
-        replay.committed = committed
-        if let resume {
-            replay.known = resume.ranges
-            replay.from = resume.cursor.from
-        }
-        var rules = RedriveRules()
-        rules.filter = filter
-        rules.maxAge = request.maxAge
-        rules.choice = request.choice
-        rules.now = context.now
-        rules.began = resume?.cursor.began ?? context.now
-        rules.sentUpTo = resume?.cursor.key ?? []
-        let session = try ReplaySession(context, replay)
+        request.replay.committed = committed
+        let session = try ReplaySession(context, request.replay)
         let list = try RedriveList(context.scratch)
-        var kept = request
-        kept.replay = replay
-        self.request = kept
-        self.resume = resume
+        self.request = request
         self.rules = rules
         self.list = list
         self.session = session
-        self.id = id
     }
 
-    /// Determines what is to be sent. Notifies nobody.
-    ///
-    /// - Throws: ``ReplayRefusal`` if that cannot be determined.
+    private var topics: PipelineConfiguration.Topics { session.configuration.topics }
+
+    // MARK: Finding out
+
+    /// - Throws: ``ReplayRefusal`` if it cannot be determined what is to be sent.
     package mutating func plan() throws -> RedrivePlan {
-        try noteEnds()
+        let topics = topics
+        // Before any of it is read: later records are looked at before each slice.
+        let (dispatchEnds, tableEnds) = try (noteEnds(of: topics.dispatch), noteEnds(of: topics.subscriptions))
+        partitionCounts[topics.events] = try session.log.bounds(of: topics.events).count
         try session.prepare()
         var rules = rules
         rules.selected = session.input.selected
-        let topic = session.configuration.topics.dispatch
-        let includesSent = rules.choice == .all
-        try session.input.checkRedrive(to: topic, includingSent: includesSent)
-        let dispatched = try includesSent ? session.readDispatch(topic) : session.readDispatched()
-        self.dispatched = includesSent ? nil : dispatched
-        let outcomes = try rules.choice == .undelivered ? session.readOutcomes(upTo: rules.began) : nil
-        if resume == nil, dispatched.redriven[id] != nil {
-            throw ReplayRefusal(
-                "\(topic) has records of --id \(id), and the broker has forgotten how far it came: choose another --id")
-        }
-        let sink = try RedriveSink(
-            rules, session.configuration, list: list, session.context.scratch)
+        try session.input.checkRedrive(to: topics.dispatch, includingSent: rules.choice == .all)
+        let dispatched = try session.readDispatched(request)
+        let outcomes = try rules.choice == .undelivered ? session.readOutcomes() : nil
+        let sink = try RedriveSink(rules, session.configuration, list: list, session.context.scratch)
         var plan = try session.run(into: sink, with: nil).finish(
-            dispatched: self.dispatched, outcomes: outcomes)
+            dispatched: dispatched, by: request.id, outcomes: outcomes)
         plan.input = session.input
         // Steps after the selection do not count as selected.
         plan.input.ranges = session.input.selected
-        let left = (resume?.cursor.devices ?? plan.devices) - (resume?.cursor.settled ?? 0)
-        guard plan.devices <= left else {
-            throw ReplayRefusal(
-                "\(plan.devices) devices are left to be sent, \(left) were confirmed: who is subscribed has changed; "
-                    + "choose another --id")
+        // The plan replayed everything up to the group's committed offsets.
+        var planned: [SourcePartition: Int64] = [:]
+        for (partition, range) in session.input.selected where !range.isEmpty {
+            planned[partition] = session.input.ranges[partition]?.upperBound
         }
+        news = try RedriveNews(
+            rules, session.configuration, planned: planned,
+            table: (0..<Int32(tableEnds.count)).map { tableEnds[$0] ?? 0 }, dispatched: dispatched,
+            // What the plan knew of is what it sends again.
+            newFrom: rules.choice == .undelivered ? dispatchEnds : [:],
+            subscriptions: session.subscriptions, scratch: session.context.scratch)
+        // A later request replaces nothing before it is sent, so only events are followed.
+        for (partition, offset) in planned.numbers(of: .orders) {
+            ends[TopicPartition(topic: topics.events, partition: partition)] = Offset(offset)
+        }
+        self.dispatched = dispatched
         return plan
     }
 
-    /// The ends of the topics, before any of them is read: later records are checked again before each send.
-    private mutating func noteEnds() throws {
-        let topics = session.configuration.topics
-        ends.dispatch = try session.log.bounds(of: topics.dispatch).mapValues(\.upperBound)
-        ends.subscriptions = try session.log.bounds(of: topics.subscriptions).mapValues(\.upperBound)
-        ends.eventPartitions = try session.log.bounds(of: topics.events).count
+    private mutating func noteEnds(of topic: String) throws -> [Int32: Int64] {
+        let found = try session.log.bounds(of: topic).mapValues(\.upperBound)
+        for (partition, end) in found { ends[TopicPartition(topic: topic, partition: partition)] = Offset(end) }
+        partitionCounts[topic] = found.count
+        return found
     }
 
-    /// Sends what ``plan()`` found and a person confirmed, each push exactly once. Before each slice it checks what has
-    /// changed since the plan.
-    ///
-    /// - Parameters:
-    ///   - devices: the confirmed number, of all runs of this id.
-    ///   - progress: how many were sent and left out so far.
-    package mutating func send(
-        _ devices: Int, with producer: inout RedriveProducer, pace: Pace, clock: @escaping () -> WallTime,
-        progress: (RedriveCursor) -> Void
-    ) throws {
-        var cursor = resume?.cursor ?? RedriveCursor()
-        let selected = session.input.selected.filter { !$0.value.isEmpty }
-        if resume == nil {
-            cursor.request = request.digest
-            cursor.from = request.replay.from
-            cursor.began = session.context.now
-            cursor.devices = devices
-            // A resumed run needs the ranges and the number, so they are committed before anything is sent.
-            var positions: [TopicPartition: RedrivePosition] = [:]
-            let topics = session.configuration.topics
-            for (partition, range) in selected {
-                cursor.range = range
-                positions[topics.topicPartition(of: partition)] = RedrivePosition(
-                    offset: range.lowerBound, text: cursor.text)
+    // MARK: Sending
+
+    package func next(limit: Int) throws -> [RedriveList.Entry] { try list.next(after: last, limit: limit) }
+
+    package mutating func settle(_ items: ArraySlice<RedriveList.Entry>) { last = items.last?.key ?? last }
+
+    /// - Throws: what ``LogFollower/advance(tell:take:)`` throws.
+    package mutating func look(tell: ResendProducer.Tell) throws {
+        guard let news else { return }
+        let (topics, partitions) = (topics, partitionCounts[topics.subscriptions] ?? 0)
+        if follower == nil {
+            follower = try LogFollower(ends, partitionCounts: partitionCounts, session.context)
+        }
+        var batch = EventBatch(.orders, topic: topics.events)
+        var pushes = DispatchTopic()
+        try follower?.advance(tell: tell) { records in
+            batch.removeAll()
+            batch.append(contextOf: records)
+            for index in 0..<records.count {
+                let record = records[index]
+                if record.topic == topics.events {
+                    try news.note(EventRecord(record), of: batch)
+                } else if record.topic == topics.subscriptions {
+                    try news.note(
+                        SubscriptionRecord(of: records, at: index, partitions: partitions),
+                        at: record.timestamp ?? .epoch)
+                } else {
+                    try pushes.withRecord(of: records, at: index) { try news.note($0, at: $1) }
+                }
             }
-            try producer.send([], reaching: positions)
         }
-        var sender = RedriveSender(
-            list: list, ranges: selected, topics: session.configuration.topics, cursor: cursor, pace: pace,
-            watch: try makeWatch(selected), clock: clock)
-        try sender.send(with: &producer, progress: progress)
     }
 
-    private mutating func makeWatch(_ selected: [SourcePartition: Range<Int64>]) throws -> RedriveWatch {
-        let configuration = session.configuration
-        var ends = ends
-        // The plan replayed everything up to the group's committed offsets.
-        let planned = selected.keys.reduce(into: [:]) { $0[$1] = session.input.ranges[$1]?.upperBound }
-        // A later request replaces nothing before it is sent, so only events are followed.
-        ends.events = planned.numbers(of: .orders)
-        var table = ends.subscriptions
-        if let began = resume?.cursor.began {
-            let first = try session.log.offsets(
-                of: configuration.topics.subscriptions, at: table.mapValues { _ in began - ReplaySession.skew })
-            table.merge(first) { min($0, $1) }
-        }
-        let news = try RedriveNews(
-            rules, configuration, planned: planned,
-            table: (0..<Int32(table.count)).map { table[$0] ?? 0 }, dispatched: dispatched,
-            // What the plan knew of is what it sends again.
-            newFrom: rules.choice == .undelivered ? ends.dispatch : [:],
-            subscriptions: session.subscriptions, scratch: session.context.scratch)
-        return try RedriveWatch(news, from: ends, session.context)
+    package func verdict(on push: RedriveList.Entry, now: WallTime) throws -> ResendVerdict<RedriveOmission> {
+        if try dispatched?.has(push.identity, by: request.id) ?? false { return .sent }
+        return try news?.reason(against: push, now: now).map(ResendVerdict.leaveOut) ?? .send
+    }
+
+    package func record(of push: RedriveList.Entry) -> ResendRecord {
+        let record = push.record
+        let headers = record.headers.map { RecordHeader($0.name, $0.value) }
+        return (topics.dispatch, ProducerRecord(key: record.key, value: record.value, headers: headers))
     }
 }
 
 extension ReplaySession {
     /// What became of the pushes of the range at their providers.
-    ///
-    /// - Parameter time: outcomes after it do not count, so that a resumed re-drive has the same pushes.
-    fileprivate mutating func readOutcomes(upTo time: WallTime) throws -> DeliveredPushes {
+    fileprivate mutating func readOutcomes() throws -> DeliveredPushes {
         let topic = configuration.topics.deliveries
         let outcomes = try DeliveredPushes(topic: configuration.topics.dispatch, context.scratch)
-        try log.readDeliveries(try written(to: topic).range, of: topic) { outcome, record in
-            if record.timestamp ?? .epoch <= time { try outcomes.append(outcome) }
+        try log.readDeliveries(try written(to: topic).range, of: topic) { outcome, _ in
+            try outcomes.append(outcome)
         } progress: {
             context.progress(.outcomes, $0, $1)
         }
@@ -185,8 +168,15 @@ extension ReplaySession {
     /// The pushes of the range that were already sent.
     ///
     /// - Throws: ``ReplayRefusal`` if first records that may belong to the range have expired.
-    fileprivate mutating func readDispatched() throws -> DispatchIndex {
+    fileprivate mutating func readDispatched(_ request: RedriveRequest) throws -> DispatchIndex {
         let topic = configuration.topics.dispatch
+        let advice: String
+        switch request.choice {
+        case .missed, .undelivered: advice = "--include-sent"
+        // Nothing can have been sent under the id.
+        case .all where request.isNewID: return try readDispatch(topic)
+        case .all: advice = "another --id, which sends all of them again"
+        }
         let cut = try log.bounds(of: topic).filter { $0.value.lowerBound > 0 }
         let times = try sources.flatMap { source in
             try log.firstTimestamps(of: configuration.topics.topic(of: source), in: input.selected.numbers(of: source))
@@ -199,7 +189,7 @@ extension ReplaySession {
             where left[partition].map({ $0 > events - Self.mostAhead - Self.skew }) ?? true {
                 throw ReplayRefusal(
                     "\(topic)/\(partition) no longer has its first records, and those of the range may be among them: "
-                        + "what was sent then is not known; choose a later --from, or --include-sent")
+                        + "what was sent then is not known; choose a later --from, or \(advice)")
             }
         }
         return try readDispatch(topic, sent: try SentPushes(context.scratch))

@@ -32,7 +32,6 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     private var isEventSelected = true
     private var source = SourceKind.orders
     private var areTimers = false
-    private var clock: WallTime?
     private var current: Current?
     /// Selected devices that are left out, by reason.
     package private(set) var omitted: [RedriveOmission: Int] = [:]
@@ -65,7 +64,6 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     package mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool) {
         self.source = source
         self.areTimers = areTimers
-        clock = step?.clock
         current = nil
     }
 
@@ -123,7 +121,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         let found = Current(
             messageID: Array(messageID), source: Array(source), subject: subject, digest: digest, audiences: audiences,
             omission: rules.reasonAgainst(
-                time: notification.eventTime, expiresAt: try record.expiresAt, clock: clock),
+                time: notification.eventTime, expiresAt: try record.expiresAt),
             isSelected: rules.selects(place.partition, place.offset, isTimer: identity.isTimer)
                 && (areTimers ? timers?.selects(event, notification.type, record.value) ?? true : isEventSelected))
         try latest.note(
@@ -152,22 +150,25 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     ///
     /// A replaced notification is removed whether the one that replaced it was sent or not.
     /// - Parameters:
-    ///   - dispatched: what was already sent; nil: that does not matter.
+    ///   - dispatched: what was already sent; nil: nothing.
+    ///   - id: of the run: what it has sent is not to be sent.
     ///   - outcomes: what became of that; nil: what was sent is not sent again.
     package consuming func finish(
-        dispatched: DispatchIndex?, outcomes: DeliveredPushes? = nil
+        dispatched: DispatchIndex?, by id: String = "", outcomes: DeliveredPushes? = nil
     ) throws -> RedrivePlan {
         var plan = RedrivePlan(omitted: omitted)
+        plan.done = dispatched?.redriven[id] ?? 0
         var last: Digest?
         try list.filter { candidate in
-            // Sent by this re-drive before it was interrupted.
-            if !rules.sentUpTo.isEmpty, !rules.sentUpTo.lexicographicallyPrecedes(candidate.key) { return false }
+            if let dispatched, try dispatched.has(candidate.identity, by: id) { return false }
             guard try latest.isLatest(candidate.notification, of: candidate.subject) else {
                 plan.omitted[.replaced, default: 0] += 1
                 return false
             }
             let record = candidate.record
-            if let dispatched, let reason = try Self.reason(against: record, candidate.identity, dispatched, outcomes) {
+            if let dispatched, rules.choice != .all,
+                let reason = try Self.reason(against: record, candidate.identity, dispatched, outcomes)
+            {
                 plan.omitted[reason, default: 0] += 1
                 return false
             }
@@ -196,7 +197,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
 }
 
 /// What a re-drive would send, and what it leaves out.
-package struct RedrivePlan: Sendable {
+package struct RedrivePlan: Sendable, ResendPlan {
     package var plan = ReplayPlan()
     /// Devices, by reason.
     package var omitted: [RedriveOmission: Int] = [:]
@@ -207,8 +208,10 @@ package struct RedrivePlan: Sendable {
         self.omitted = omitted
     }
 
-    /// The number of pushes to send.
-    package var devices: Int { plan.devices }
+    /// The pushes of the replayed range that this run has sent, selected or not.
+    package var done = 0
+
+    package var remaining: Int { plan.devices }
 }
 
 extension Digest {

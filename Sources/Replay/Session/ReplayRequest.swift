@@ -13,8 +13,6 @@ package struct ReplayRequest: Sendable {
     package var view = SubscriptionHistory.View.both
     /// Ignore the journal.
     package var ignoresJournal = false
-    /// By partition, the selected offsets, if they are known already: instead of times, offsets and partitions.
-    package var known: [SourcePartition: Range<Int64>]?
     /// By partition, the group's committed offsets: nothing from there on is selected, and everything between the
     /// selection and them is replayed too, since it may replace selected pushes. Nil: the replay ends with the
     /// selection.

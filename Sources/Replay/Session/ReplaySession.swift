@@ -38,7 +38,7 @@ package struct ReplaySession: ~Copyable {
     /// - Throws: ``ReplayRefusal`` if the subscriptions as of the events are no longer known.
     package mutating func prepare() throws {
         let bounds = try log.bounds(of: sources)
-        let asked = try request.known ?? asked(in: bounds)
+        let asked = try self.asked(in: bounds)
         let selected = committed(asked)
         let isJournalCut = try readJournal()
         input = try ReplayPlanner(journal: journal, isCut: isJournalCut).plan(reach(selected))

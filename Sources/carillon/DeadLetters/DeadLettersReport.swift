@@ -78,14 +78,16 @@ struct DeadLettersOutcome: Report {
     private enum CodingKeys: CodingKey { case id, confirmed, putBack, left, refused }
 
     init(
-        id: String, confirmed: Int, _ result: DeadLetterResult, topics: PipelineConfiguration.Topics, isNew: Bool
+        id: String, confirmed: Int, _ tally: ResendTally<DeadLetterCandidate, DeadLetterLeft>,
+        topics: PipelineConfiguration.Topics, isNew: Bool
     ) {
         self.id = id
         self.confirmed = confirmed
-        putBack = result.tally.putBack
-        left = result.tally.left
-        refused = result.refusals.map {
-            Refusal(at: $0.place.position(in: topics.deadLetters), reason: $0.message)
+        putBack = tally.sent
+        left = tally.leftOut
+        if tally.refused > 0 { left[.refused] = tally.refused }
+        refused = tally.refusals.map {
+            Refusal(at: $0.item.place.position(in: topics.deadLetters), reason: $0.message)
         }
         self.topics = topics
         self.isNew = isNew
@@ -138,7 +140,6 @@ extension DeadLetterLeft {
             "whose key may have moved since partitions were added, and not by murmur2: its partition now is unknown"
         case .refused: "whose event the broker rejects"
         case .expired: "whose request has expired"
-        case .passed: "that this run already skipped"
         }
     }
 }

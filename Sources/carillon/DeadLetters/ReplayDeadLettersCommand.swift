@@ -61,29 +61,40 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         if let rate, !(1...1_000_000).contains(rate) {
             problems.append("--rate \(rate) is not allowed; it must be 1 to 1000000 events per second")
         }
-        if let id, RedriveID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(RedriveID.rule)") }
+        if let id, ResendID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(ResendID.rule)") }
         return problems
     }
 
     func run() async throws {
         let configuration = try options.checked()
         let now = WallClock.now
-        let chosen = RedriveOptions.replayID(id, now: now)
+        let id = ChosenID(id, now: now)
         do {
-            let request = try self.request(configuration, now)
+            let request = try self.request(configuration, now, id)
+            let topics = configuration.topics
             try ReplayWork.withContext(configuration, now: now) { context in
-                let work = DeadLettersWork(
-                    context: context, request: request, id: chosen.text, isNewID: id == nil, rate: rate ?? 100,
-                    confirmation: confirmation.confirmation(of: .putBack, isStopped: context.isStopped), isJSON: json)
-                try confirmation.plan.dryRun ? work.plan() : work.perform()
+                let work = ResendWork<DeadLetterRedrive, DeadLettersReport, DeadLettersOutcome>(
+                    context: context, id: id, rate: rate ?? 100,
+                    confirmation: confirmation.confirmation(of: .putBack, isStopped: context.isStopped), isJSON: json,
+                    name: "Dead letters,", unit: "events", deed: "put back",
+                    targets: topics.sources.map(topics.topic(of:))
+                ) {
+                    DeadLettersReport(id: id.text, plan: $0, topics: topics)
+                } outcome: {
+                    DeadLettersOutcome(id: id.text, confirmed: $0, $1, topics: topics, isNew: $2)
+                }
+                try work.run(isDry: confirmation.plan.dryRun) { try DeadLetterRedrive(context, request) }
             }
         } catch let error as UnfitRepairs {
             throw CommandFailure(.configuration, lines: error.problems + ["nothing was put back"])
         }
     }
 
-    private func request(_ configuration: PipelineConfiguration, _ now: WallTime) throws -> DeadLetterRequest {
+    private func request(_ configuration: PipelineConfiguration, _ now: WallTime, _ id: ChosenID) throws
+        -> DeadLetterRequest
+    {
         var request = DeadLetterRequest()
+        (request.id, request.isNewID) = (id.text, id.isNew)
         request.from = ReplayOptions.time(from, now: now)
         request.to = ReplayOptions.time(to, now: now)
         request.codes = Set(code)
@@ -95,24 +106,6 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         if let repaired {
             request.repaired = try RepairedFile.read(repaired, topic: configuration.topics.deadLetters)
         }
-        request.digest = digest(request, configuration)
         return request
-    }
-
-    /// Identifies the options: a resumed run must have the same ones.
-    private func digest(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) -> String {
-        var parts =
-            ["dead-letters", configuration.rulesHash]
-            + configuration.topics.sources.map(configuration.topics.topic(of:))
-        parts += [configuration.topics.deadLetters, from ?? "", to ?? "", "\(ReplayOptions.maxAge(maxAge) ?? 0)"]
-        parts += [code.sorted().joined(separator: ","), partition.sorted().map(String.init).joined(separator: ",")]
-        parts.append(includeLate ? "include-late" : "")
-        let values = (request.repaired ?? [:]).sorted {
-            ($0.key.partition, $0.key.offset) < ($1.key.partition, $1.key.offset)
-        }
-        for (place, value) in values {
-            parts += ["\(place.partition)/\(place.offset)", Data(value).base64EncodedString()]
-        }
-        return RedriveDigest.of(parts)
     }
 }

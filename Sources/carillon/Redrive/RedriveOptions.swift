@@ -1,5 +1,4 @@
 import Arguments
-import Digests
 import Replay
 
 /// What a re-drive sends, and how fast.
@@ -23,7 +22,7 @@ struct RedriveOptions: ParsableArguments {
             problems.append("--max-age \(maxAge) is not allowed; it must be a duration such as 90s, 15m, 2h or 1d")
         }
         if undelivered, includeSent { problems.append("--undelivered and --include-sent cannot be used together") }
-        if let id, RedriveID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(RedriveID.rule)") }
+        if let id, ResendID(id) == nil { problems.append("--id \(id) is not allowed; it must be \(ResendID.rule)") }
         return problems
     }
 
@@ -31,35 +30,4 @@ struct RedriveOptions: ParsableArguments {
 
     /// Nil if the text is no duration.
     var maxAgeMilliseconds: Int64? { ReplayOptions.maxAge(maxAge) }
-
-    /// The given id, or a new one.
-    static func replayID(_ id: String?, now: WallTime) -> RedriveID {
-        id.flatMap { RedriveID($0) } ?? RedriveID(time: now.iso8601, random: .random(in: 0 ... .max))
-    }
-}
-
-/// Identifies the options: a resumed re-drive must have the same ones.
-enum RedriveDigest {
-    static func make(
-        _ selection: ReplayOptions, _ redrive: RedriveOptions, _ configuration: PipelineConfiguration
-    ) -> String {
-        func list(_ name: String, _ texts: [String]) -> [String] { [name, "\(texts.count)"] + texts.sorted() }
-        var parts = ["redrive", configuration.rulesHash, configuration.groupID]
-        parts += [configuration.topics.events, configuration.topics.dispatch]
-        parts += [selection.from ?? "", selection.to ?? "", selection.offsets ?? ""]
-        parts += list("partition", selection.partition.map(String.init)) + list("order", selection.order)
-        parts += list("place", selection.place) + list("type", selection.type) + list("status", selection.status)
-        parts += [selection.subscriptions?.rawValue ?? "both", "\(redrive.maxAgeMilliseconds ?? 0)"]
-        parts.append(redrive.includeSent ? "include-sent" : "")
-        if !configuration.topics.requests.isEmpty { parts += ["requests", configuration.topics.requests] }
-        if !selection.topic.isEmpty { parts += list("topic", selection.topic) }
-        if !selection.request.isEmpty { parts += list("request", selection.request) }
-        if redrive.undelivered { parts += ["undelivered", configuration.topics.deliveries] }
-        return of(parts)
-    }
-
-    /// Each part is preceded by its length, so that no two lists look the same.
-    static func of(_ parts: [String]) -> String {
-        SHA256.hex(of: parts.map { "\($0.utf8.count):\($0)" }.joined(), digits: 16)
-    }
 }

@@ -2,11 +2,10 @@ import Replay
 
 /// The plan of a re-drive.
 struct RedriveReport: Report {
-    /// The progress of an interrupted run.
+    /// What the run has sent before it was interrupted.
     struct Resumed: Encodable {
         var devices: Int
         var sent: Int
-        var refused: Int
     }
 
     var id: String
@@ -14,13 +13,11 @@ struct RedriveReport: Report {
     var leftOut: [RedriveOmission: Int]
     var resumed: Resumed?
 
-    init(_ plan: RedrivePlan, _ resume: RedriveResume?, id: String) {
+    init(_ plan: RedrivePlan, id: String) {
         self.id = id
         self.plan = PlanReport(input: plan.input, plan: plan.plan)
         leftOut = plan.omitted
-        resumed = resume.map {
-            Resumed(devices: $0.cursor.devices, sent: $0.cursor.sent, refused: $0.cursor.refused)
-        }
+        if plan.done > 0 { resumed = Resumed(devices: plan.done + plan.remaining, sent: plan.done) }
     }
 
     var rows: [Row] {
@@ -28,7 +25,7 @@ struct RedriveReport: Report {
         if let resumed {
             let (devices, sent) = (ProgressLine.grouped(resumed.devices), ProgressLine.grouped(resumed.sent))
             let left = ProgressLine.grouped(plan.plan.devices)
-            rows.append(.line("of \(devices) devices that were confirmed, \(sent) are sent, \(left) are left"))
+            rows.append(.line("of \(devices) devices, \(id) has sent to \(sent), and \(left) are left"))
         }
         return rows
     }
@@ -42,20 +39,17 @@ struct RedriveOutcome: Report {
     var refused: Int
     /// By reason, the planned pushes that were left out when their turn came.
     var leftOut: [RedriveOmission: Int]
-    /// Confirmed pushes that are missing from the plan of the resumed run.
-    var dropped: Int
     /// Whether it was this run that ended it.
     private var isNew: Bool
 
-    private enum CodingKeys: CodingKey { case id, devices, sent, refused, leftOut, dropped }
+    private enum CodingKeys: CodingKey { case id, devices, sent, refused, leftOut }
 
-    init(id: String, _ cursor: RedriveCursor, isNew: Bool) {
+    init(id: String, _ devices: Int, _ tally: ResendTally<RedriveList.Entry, RedriveOmission>, isNew: Bool) {
         self.id = id
-        devices = cursor.devices
-        sent = cursor.sent
-        refused = cursor.refused
-        leftOut = cursor.leftOut
-        dropped = cursor.dropped
+        self.devices = devices
+        sent = tally.sent
+        refused = tally.refused
+        leftOut = tally.leftOut
         self.isNew = isNew
     }
 
@@ -63,18 +57,11 @@ struct RedriveOutcome: Report {
         if devices == 0 { return [.line("There is nothing to send.")] }
         let rejected = refused > 0 ? "; \(ProgressLine.grouped(refused)) were rejected by the broker" : ""
         let numbers = "\(ProgressLine.grouped(sent)) of \(ProgressLine.grouped(devices)) devices\(rejected)"
-        var rows = [
-            Row.line(
-                isNew
-                    ? "Sent to \(numbers), by \(id)."
-                    : "Re-drive \(id) was finished before: sent to \(numbers). Nothing was sent now.")
-        ]
-        rows += leftOut.rows("left out when their turn came")
-        if dropped > 0 {
-            let count = ProgressLine.grouped(dropped)
-            rows.append(.line("left out after an interruption: \(count) that a new plan no longer has"))
-        }
-        return rows
+        let end =
+            isNew
+            ? "Sent to \(numbers), by \(id)."
+            : "Re-drive \(id) was finished before: sent to \(numbers). Nothing was sent now."
+        return [.line(end)] + leftOut.rows("left out when their turn came")
     }
 }
 

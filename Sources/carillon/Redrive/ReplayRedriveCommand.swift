@@ -42,18 +42,24 @@ struct ReplayRedriveCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let now = WallClock.now
-        let id = RedriveOptions.replayID(redrive.id, now: now)
+        let id = ChosenID(redrive.id, now: now)
         var request = RedriveRequest()
         request.replay = try selection.request(view: .both, now: now, configuration)
         request.maxAge = redrive.maxAgeMilliseconds ?? 0
         request.choice = redrive.choice
-        request.digest = RedriveDigest.make(selection, redrive, configuration)
+        (request.id, request.isNewID) = (id.text, id.isNew)
         try ReplayWork.withContext(configuration, now: now) { context in
-            let work = RedriveWork(
-                context: context, request: request, options: redrive,
-                confirmation: confirmation.confirmation(of: .resend, isStopped: context.isStopped), id: id.text,
-                isJSON: json)
-            try confirmation.plan.dryRun ? work.plan() : work.perform()
+            let work = ResendWork<RedriveSession, RedriveReport, RedriveOutcome>(
+                context: context, id: id, rate: redrive.rate ?? RedriveOptions.defaultRate,
+                confirmation: confirmation.confirmation(of: .resend, isStopped: context.isStopped), isJSON: json,
+                name: "Re-drive", unit: "devices", deed: "sent", targets: [configuration.topics.dispatch]
+            ) { plan in
+                if !json { plan.input.tell() }
+                return RedriveReport(plan, id: id.text)
+            } outcome: {
+                RedriveOutcome(id: id.text, $0, $1, isNew: $2)
+            }
+            try work.run(isDry: confirmation.plan.dryRun) { try RedriveSession(context, request) }
         }
     }
 }

@@ -19,7 +19,7 @@ extension CommandFailure {
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
         case let error as ScratchError: self.init(error.isDiskFull ? .notInTime : .configuration, error.description)
         case let error as ReplayRefusal: self.init(.configuration, error.description)
-        case let error as RedriveTakenOver: self.init(.inUse, error.description)
+        case let error as ResendTakenOver: self.init(.inUse, error.description)
         case let error as ReaperTakenOver: self.init(.inUse, error.description)
         case is ReaperStopped: self.init(.notInTime, "stopped; the next run finishes what is open")
         case is ReplayStopped: self.init(.notInTime, "stopped; nothing was changed, start it again")

@@ -52,15 +52,18 @@ struct Confirmation {
     ///
     /// - Parameters:
     ///   - unit: the counted things, such as `devices`.
+    ///   - isResumed: the number was confirmed when an interrupted run began, and may be smaller by now.
     ///   - typed: shows a prompt and returns the typed line; nil at the end of the input.
     /// - Throws: the reason, unless the number is right.
-    func judge(_ count: Int, of unit: String, typed: (String) -> String?) throws(CommandFailure) {
+    func judge(
+        _ count: Int, of unit: String, isResumed: Bool = false, typed: (String) -> String?
+    ) throws(CommandFailure) {
         let number = ProgressLine.grouped(count)
         if let most, count > most {
             throw refusal("\(number) \(unit) are more than --most allows, which is \(ProgressLine.grouped(most))")
         }
         if let given {
-            guard given == count else {
+            guard given == count || isResumed && given > count else {
                 throw refusal("--confirm \(given) is not the number of \(unit), which is \(number)")
             }
             return
@@ -83,8 +86,8 @@ struct Confirmation {
     }
 
     /// Prompts on the terminal.
-    func judge(_ count: Int, of unit: String) throws(CommandFailure) {
-        try judge(count, of: unit) { prompt in
+    func judge(_ count: Int, of unit: String, isResumed: Bool = false) throws(CommandFailure) {
+        try judge(count, of: unit, isResumed: isResumed) { prompt in
             Terminal.complain(prompt)
             return TypedLine.read(isStopped: isStopped)
         }

@@ -46,6 +46,19 @@ private typealias Confirmation = carillon.Confirmation
         }
     }
 
+    @Test("the number that was confirmed when an interrupted run began is right as long as the number is not larger")
+    func resumed() {
+        for (given, isRight) in [(1_311, false), (1_312, true), (1_313, true), (2_000, true)] {
+            let confirmation = Confirmation(deed: .resend, given: given, isTerminal: false)
+            let found: Void? = try? confirmation.judge(1_312, of: "devices", isResumed: true) { _ in nil }
+            #expect((found != nil) == isRight, "\(given)")
+        }
+        #expect(throws: CommandFailure.self) {
+            try Confirmation(deed: .resend, isTerminal: true).judge(1_312, of: "devices", isResumed: true) { _ in "1313"
+            }
+        }
+    }
+
     @Test(
         "without a terminal there is no prompt: 78, or 64 where a flag without a number is enough",
         arguments: [

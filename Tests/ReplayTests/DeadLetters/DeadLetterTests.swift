@@ -106,7 +106,7 @@ struct DeadLetterTests {
                     "{\"event_id\"", with: "{\"occurred_at\":\((Self.now - 3_600_001).milliseconds),\"event_id\"")
                 #expect(left(judge(dated)) == .tooOld)
             // They depend on later records, or are of requests: see below and RequestDeadLetterTests.
-            case .putBack, .late, .moved, .refused, .passed, .expired: break
+            case .putBack, .late, .moved, .refused, .expired: break
             }
         }
         #expect(judge { $0.codes = ["unknown_type"] } == nil)
@@ -286,29 +286,6 @@ struct DeadLetterTests {
 
     // MARK: What is kept
 
-    @Test("a cursor survives a round trip; another version's, or a re-drive's, is refused")
-    func cursor() throws {
-        let cursor = DeadLetterCursor(next: 7, range: 3..<9, oldest: -5, confirmed: 12, digest: "d")
-        #expect(try DeadLetterCursor(cursor.position, id: "i") == cursor && !cursor.isDone)
-        var counted = cursor
-        counted.tally.putBack = 3
-        counted.tally.left = [.late: 2, .refused: 1, .tooOld: 4]
-        #expect(try DeadLetterCursor(counted.position, id: "i") == counted && counted.tally.settled == 10)
-        for wrong in ["put=x", "late=1", "put=1,late=-1", "put=1,never=1", "put=1,"] {
-            let text = cursor.position.text + " " + wrong
-            #expect(throws: ReplayRefusal.self) {
-                try DeadLetterCursor(RedrivePosition(offset: 7, text: text), id: "i")
-            }
-        }
-        #expect(DeadLetterCursor(next: 9, range: 3..<9, oldest: 0, confirmed: 1, digest: "d").isDone)
-        let position = cursor.position
-        for text in ["", position.text.replacing("/1", with: "/2"), position.text + " x", "dead-letters/1 9 3 0 1 d"] {
-            #expect(throws: ReplayRefusal.self) {
-                try DeadLetterCursor(RedrivePosition(offset: 7, text: text), id: "i")
-            }
-        }
-    }
-
     @Test("an event survives a round trip through the store, with its nulls")
     func stored() throws {
         let store = try DeadLetterStore(Scratch())
@@ -322,7 +299,7 @@ struct DeadLetterTests {
         for (offset, event) in events.enumerated() {
             #expect(try store.event(at: Coordinates(partition: 0, offset: Int64(offset))) == event)
         }
-        #expect(try store.event(at: Coordinates(partition: 0, offset: 3)) == nil)
+        #expect(throws: ScratchError.self) { try store.event(at: Coordinates(partition: 0, offset: 3)) }
     }
 
     @Test("a file of repaired values: each line names its dead letter, once")

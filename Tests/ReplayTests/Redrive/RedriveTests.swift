@@ -22,7 +22,7 @@ struct RedriveTests {
     /// The list of a re-drive over a dispatch topic that holds these records; nil: what was sent does not matter.
     private func select(
         _ toy: borrowing ToyPipeline, dispatched: [RenderedRecord]?, ranges: [SourcePartition: Range<Int64>]? = nil,
-        piece: Int = 7, _ adjust: (inout RedriveRules) -> Void = { _ in }
+        by id: String = "", piece: Int = 7, _ adjust: (inout RedriveRules) -> Void = { _ in }
     ) throws -> Selection {
         let run = try ReplayRun(toy)
         let input = try run.plan(toy)
@@ -46,8 +46,8 @@ struct RedriveTests {
         let sink = try run.perform(
             toy, input, piece: piece,
             into: RedriveSink(rules, toy.configuration, list: list, Scratch()))
-        let plan = try sink.finish(dispatched: index)
-        return Selection(plan: plan, entries: try list.next(after: rules.sentUpTo, limit: .max))
+        let plan = try sink.finish(dispatched: index, by: id)
+        return Selection(plan: plan, entries: try list.next(after: [], limit: .max))
     }
 
     /// One device at place p1, and events of order 1 there, a minute apart, each in a transaction of its own.
@@ -75,7 +75,7 @@ struct RedriveTests {
         let sent = toy.pushes
         let found = try select(toy, dispatched: [])
         #expect(found.records == [sent[1], sent[2]])
-        #expect(found.omitted(.replaced) == 1 && found.plan.devices == 2 && found.plan.plan.notifications == 2)
+        #expect(found.omitted(.replaced) == 1 && found.plan.remaining == 2 && found.plan.plan.notifications == 2)
     }
 
     @Test("where the latest was sent and an earlier one was missed, nothing is sent")
@@ -103,11 +103,11 @@ struct RedriveTests {
         let toy = try ToyPipeline.lived(seed: seed, jumps: seed % 2 == 1)
         let all = try select(toy, dispatched: nil) { $0.now = 0 }
         let none = try select(toy, dispatched: toy.pushes) { $0.now = 0 }
-        #expect(all.plan.devices > 50 && none.plan.devices == 0, "seed \(seed)")
-        #expect(none.omitted(.alreadySent) == all.plan.devices, "seed \(seed)")
+        #expect(all.plan.remaining > 50 && none.plan.remaining == 0, "seed \(seed)")
+        #expect(none.omitted(.alreadySent) == all.plan.remaining, "seed \(seed)")
         var byReplay = toy.pushes
         for index in byReplay.indices { byReplay[index].headers.append(.init(name: "replay", value: Array("x".utf8))) }
-        #expect(try select(toy, dispatched: byReplay) { $0.now = 0 }.plan.devices == 0, "seed \(seed)")
+        #expect(try select(toy, dispatched: byReplay) { $0.now = 0 }.plan.remaining == 0, "seed \(seed)")
     }
 
     @Test("the missing latest notifications are sent, byte for byte, and nothing else", arguments: UInt64(43)..<46)
@@ -122,7 +122,7 @@ struct RedriveTests {
         #expect(lost.allSatisfy { toy.pushes.contains($0) }, "seed \(seed)")
     }
 
-    @Test("the list has the same order in every run, and can resume after any of its pushes")
+    @Test("the list has the same order in every run")
     func order() throws {
         let toy = try ToyPipeline.lived(seed: 46, jumps: true)
         let first = try select(toy, dispatched: nil) { $0.now = 0 }
@@ -130,14 +130,36 @@ struct RedriveTests {
             let again = try select(toy, dispatched: nil, piece: piece) { $0.now = 0 }
             #expect(again.entries.map(\.key) == first.entries.map(\.key))
         }
-        for index in [0, 1, first.entries.count / 2, first.entries.count - 1] {
-            let rest = try select(toy, dispatched: nil) {
-                $0.now = 0
-                $0.sentUpTo = first.entries[index].key
+    }
+
+    @Test(
+        "what the run itself has sent is done, by the log, and nothing else", arguments: [RedriveChoice.missed, .all])
+    func resumed(choice: RedriveChoice) throws {
+        let toy = try ToyPipeline.lived(seed: 46, requests: true)
+        let first = try select(toy, dispatched: nil) { $0.now = 0 }
+        var random = SeededGenerator(seed: 46)
+        let sent = first.entries.filter { _ in Bool.random(using: &random) }
+        func records(by id: String) -> [RenderedRecord] {
+            sent.map { entry in
+                var record = entry.record
+                record.headers.append(.init(name: "replay", value: Array(id.utf8)))
+                return record
             }
-            #expect(rest.entries.map(\.key) == first.entries[(index + 1)...].map(\.key))
-            #expect(rest.plan.devices == first.entries.count - index - 1)
         }
+        let keys = Set(sent.map(\.key))
+        let rest = try select(toy, dispatched: records(by: "own"), by: "own") {
+            $0.now = 0
+            $0.choice = choice
+        }
+        #expect(rest.entries.map(\.key) == first.entries.map(\.key).filter { !keys.contains($0) })
+        #expect(rest.plan.done == sent.count && rest.plan.remaining == first.entries.count - sent.count)
+        #expect(rest.omitted(.alreadySent) == 0 && !sent.isEmpty)
+        let other = try select(toy, dispatched: records(by: "another"), by: "own") {
+            $0.now = 0
+            $0.choice = choice
+        }
+        #expect(other.plan.done == 0)
+        #expect(other.plan.remaining == (choice == .all ? first.entries.count : first.entries.count - sent.count))
     }
 
     @Test("of requests each missed push is sent once: not what is sent, expired, or replaced under its collapse key")
@@ -164,29 +186,23 @@ struct RedriveTests {
         let sources = found.records.compactMap { $0.header("source")?.suffix(1) }
         #expect(sources == ["1", "2", "4", "4"])
         #expect(String(decoding: found.records[0].key, as: UTF8.self) == SHA256.hex(of: "token-2"))
-        #expect(found.omitted(.replaced) == 3 && found.omitted(.expired) == 1 && found.plan.devices == 4)
+        #expect(found.omitted(.replaced) == 3 && found.omitted(.expired) == 1 && found.plan.remaining == 4)
         let some = try select(toy, dispatched: [sent[4], sent[6]])
-        #expect(some.omitted(.alreadySent) == 2 && some.plan.devices == 3)
+        #expect(some.omitted(.alreadySent) == 2 && some.plan.remaining == 3)
         let one = try select(toy, dispatched: []) { $0.filter.requests = ["b"] }
-        #expect(one.plan.devices == 1 && one.omitted(.replaced) == 1)
+        #expect(one.plan.remaining == 1 && one.omitted(.replaced) == 1)
         let range = try select(toy, dispatched: [], ranges: [SourcePartition(.requests, 0): 3..<4])
         #expect(range.records == [sent[5]])
     }
 
-    @Test("a list over both topics is in the order of the topics, and continues after any push")
+    @Test("a list over both topics is in the order of the topics")
     func both() throws {
         let toy = try ToyPipeline.lived(seed: 46, requests: true)
         let first = try select(toy, dispatched: nil) { $0.now = 0 }
         let sources = first.entries.map(\.place.partition.source)
         #expect(sources == sources.sorted { $0.rawValue < $1.rawValue } && Set(sources) == [.orders, .requests])
-        let index = try #require(sources.firstIndex(of: .requests)) + 3
-        let rest = try select(toy, dispatched: nil) {
-            $0.now = 0
-            $0.sentUpTo = first.entries[index].key
-        }
-        #expect(rest.entries.map(\.key) == first.entries[(index + 1)...].map(\.key))
         let none = try select(toy, dispatched: toy.pushes) { $0.now = 0 }
-        #expect(none.plan.devices == 0 && none.omitted(.alreadySent) == first.plan.devices)
+        #expect(none.plan.remaining == 0 && none.omitted(.alreadySent) == first.plan.remaining)
     }
 
     @Test("what is older than the limit, by the time of its event or when its timer was due, is left out and counted")
@@ -215,14 +231,7 @@ struct RedriveTests {
         let expiry = try toy.pushes.map { try $0.withDispatchRecord { try $0.expiresAt } }
         let found = try select(toy, dispatched: []) { $0.now = expiry[0] }
         #expect(found.records == [toy.pushes[1]] && found.omitted(.expired) == 1)
-        #expect(try select(toy, dispatched: []) { $0.now = expiry[0] - 1 }.plan.devices == 2)
-    }
-
-    @Test("what the pipeline did after the re-drive was first started is left out, and still replaces")
-    func afterStart() throws {
-        let toy = try toy([nil, "processing", nil], orders: [1, 1, 2])
-        let found = try select(toy, dispatched: []) { $0.began = toy.journal[0].clock }
-        #expect(found.records.isEmpty && found.omitted(.afterStart) == 2 && found.omitted(.replaced) == 1)
+        #expect(try select(toy, dispatched: []) { $0.now = expiry[0] - 1 }.plan.remaining == 2)
     }
 
     @Test("a range that has no journal is known as such, also where it is only reached by what is selected")

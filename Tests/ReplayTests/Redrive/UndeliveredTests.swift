@@ -73,7 +73,7 @@ struct UndeliveredTests {
         let found = try select(
             toy, sent,
             outcomes(sent, [0: .refused, 1: .gaveUp, 2: .accepted, 3: .expired, 4: .deadDevice]))
-        #expect(found.entries.map(\.record) == [toy.pushes[0], toy.pushes[1]] && found.plan.devices == 2)
+        #expect(found.entries.map(\.record) == [toy.pushes[0], toy.pushes[1]] && found.plan.remaining == 2)
         #expect(found.plan.omitted == [.settled: 3, .noOutcome: 1, .notDispatched: 1])
     }
 
@@ -85,7 +85,7 @@ struct UndeliveredTests {
         let found = try select(toy, toy.pushes, ends, now: expiry)
         #expect(found.entries.map(\.record) == [toy.pushes[1]] && found.plan.omitted == [.expired: 1])
         let before = try select(toy, toy.pushes, outcomes(toy.pushes, [0: .refused, 1: .gaveUp]), now: expiry - 1)
-        #expect(before.plan.devices == 2)
+        #expect(before.plan.remaining == 2)
     }
 
     @Test("a push that a re-drive sent before is sent once more only if its copy was refused, too")
@@ -100,7 +100,7 @@ struct UndeliveredTests {
         for (ends, reason) in cases {
             let found = try select(toy, records, outcomes(records, ends))
             #expect(found.plan.omitted == (reason.map { [$0: 1] } ?? [:]), "\(ends)")
-            #expect(found.plan.devices == (reason == nil ? 1 : 0), "\(ends)")
+            #expect(found.plan.remaining == (reason == nil ? 1 : 0), "\(ends)")
         }
     }
 
@@ -113,7 +113,7 @@ struct UndeliveredTests {
         }
         let records = [toy.pushes[0], moved]
         let found = try select(toy, records, outcomes(records, [0: .refused, 1: .accepted]))
-        #expect(found.plan.omitted == [.settled: 1] && found.plan.devices == 0)
+        #expect(found.plan.omitted == [.settled: 1] && found.plan.remaining == 0)
     }
 
     @Test("outcomes of another dispatch topic do not count")

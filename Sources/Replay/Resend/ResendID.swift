@@ -1,5 +1,5 @@
-/// The name of a re-drive: an interrupted run resumes by it, and it is the value of the header `replay`.
-package struct RedriveID: Equatable, Sendable {
+/// The name of a run that sends again: an interrupted one resumes by it, and it is the value of the header `replay`.
+package struct ResendID: Equatable, Sendable {
     package static let rule = "1 to 100 of the characters A-Z a-z 0-9 . _ -"
 
     package let text: String
