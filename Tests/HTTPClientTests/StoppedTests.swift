@@ -58,7 +58,10 @@ import Testing
         // The client has read the new SETTINGS.
         #expect(
             eventually {
-                client.post([request(server, 1, sendBy: .milliseconds(100))]).first?.outcome == .failure(.tooLate)
+                let resets = server.counts.cancelled
+                return client.post([request(server, 1, sendBy: .milliseconds(100))]).first?.outcome
+                    == .failure(.tooLate)
+                    && eventually(within: 5) { server.counts.cancelled > resets }
             })
         let before = server.counts
         stop.begin(client, sending: [request(server, 1)])
@@ -98,7 +101,7 @@ import Testing
         proxy.hold()
         // Heads, which flow control does not count; more than sockets take, by less than the client writes at a time.
         let headers = [HTTPHeader("filler", String(repeating: "~", count: 4_000))]
-        let end = ContinuousClock.now + .seconds(2)
+        let end = ContinuousClock.now + .seconds(6)
         var results: [HTTPResult] = []
         for _ in 0..<300 {
             let requests = (0..<10).map {
@@ -109,6 +112,7 @@ import Testing
         }
         #expect(.now < end)
         if takesMoreTooLate {
+            #expect(eventually { .now > end - .seconds(1) })
             stop.begin(client, sending: [])
             #expect(eventually { .now > end })
             let before = server.counts.requests
