@@ -1,4 +1,4 @@
-"""Faults of the network, by a proxy between `carillon run` and a broker: nothing lost, nothing twice, order kept."""
+"""Faults of the network, by a proxy between a role and a broker: nothing lost, nothing twice, order kept."""
 
 import contextlib
 import itertools
@@ -7,18 +7,25 @@ import threading
 import time
 from typing import NamedTuple
 
+from generator.broadcasts import GENERAL
+from generator.dispatch import Pushes
 from generator.inputs import event_about, subscription
+from harness.broadcasting import BroadcastWorld
 from harness.brokers import free_port
 from harness.cluster import Cluster
 from harness.daemon import wait_for_daemons
+from harness.delivering import DeliveryWorld
 from harness.harness import Harness
 from harness.prometheus import fetch
 from harness.proxy import DROPPED, NOT_HELD, TXN_OFFSET_COMMIT, Faults, Hold, Proxy
 from harness.redrive import check_once, missed, redrive_beside, wait_for_sent
 from harness.replaying import CONFIRMATION, documents
 from harness.scenario import main, scenario
-from harness.waiting import Failure, expect, wait_for
+from harness.stand_in import StandIn
+from harness.waiting import Failure, expect, now_ms, pause, wait_for
 from harness.world import check
+from model.deliveries import verify_deliveries
+from model.pushes import read_requests
 
 # Short, so that a fault takes seconds: a request is given up after 2 s, a commit after 16 s.
 TIMES = {"kafka.socket.timeout.ms": 2_000, "transaction.timeout": "6s", "session.timeout": "10s", "shutdown.timeout": "6s"}
@@ -43,20 +50,50 @@ def one_broker_behind_a_proxy(harness):
         yield Network(harness, cluster, proxy)
 
 
-class Journey:
-    """A daemon behind the proxy, with faults of its own, and a steady load of events for it."""
+class Passage:
+    """What a daemon behind the proxy meets."""
+
+    def __init__(self, network, name):
+        self.faults = network.proxy.faults[name] = Faults(network.harness.seed)
+        # Its daemon, once it is made with these settings.
+        self.daemon = None
+        self.settings = TIMES | {"kafka.bootstrap.servers": f"127.0.0.1:{network.proxy.port}", "kafka.client.id": name}
+
+    def until(self, what, condition, seconds=60):
+        wait_for_daemons(f"{what} ({dict(self.faults.counts)})", condition, [self.daemon], seconds)
+
+    def until_counted(self, **counts):
+        for name, count in counts.items():
+            words = name.replace("_", " ")
+            self.until(f"{count} {words}", lambda: self.faults.counts[words] >= count)
+
+    def calm(self):
+        self.faults.lifetime, self.faults.latency, self.faults.commit = None, 0, lambda _: NOT_HELD
+
+    def endure(self, work):
+        """Connections that die, then commits whose replies never come, while `work` is done again and again."""
+
+        def and_work(condition):
+            work()
+            return condition()
+
+        counts, commits = self.faults.counts, self.faults.counts["commits"]
+        self.faults.lifetime = (0.5, 1.5)
+        self.until("connections die", lambda: and_work(lambda: counts["cut"] >= 40 and counts["commits"] >= commits + 10))
+        self.calm()
+        self.faults.commit = lambda count: Hold(reply=DROPPED) if count % 5 == 0 else NOT_HELD
+        self.until("replies are dropped", lambda: and_work(lambda: counts["replies held"] >= 6))
+        self.calm()
+
+
+class Journey(Passage):
+    """A pipeline behind the proxy, and a steady load of events for it."""
 
     def __init__(self, network, name, **settings):
-        harness, proxy = network.harness, network.proxy
-        self.faults = proxy.faults[name] = Faults(harness.seed)
+        super().__init__(network, name)
+        harness = network.harness
         self.world = harness.make_world(name, network.cluster, partitions=4, places=200, crowd=20).create_topics()
-        self.daemon = self.world.daemon(
-            "a",
-            self.world.settings("a")
-            | TIMES
-            | {"kafka.bootstrap.servers": f"127.0.0.1:{proxy.port}", "kafka.client.id": name, "workers": 2}
-            | settings,
-        )
+        self.daemon = self.world.daemon("a", self.world.settings("a") | self.settings | {"workers": 2} | settings)
 
     @contextlib.contextmanager
     def under_load(self, rate=200):
@@ -83,17 +120,9 @@ class Journey:
             halted.set()
             loader.join()
 
-    def until(self, what, condition, seconds=60):
-        wait_for_daemons(f"{what} ({dict(self.faults.counts)})", condition, [self.daemon], seconds)
-
-    def until_counted(self, **counts):
-        for name, count in counts.items():
-            words = name.replace("_", " ")
-            self.until(f"{count} {words}", lambda: self.faults.counts[words] >= count)
-
     def arrive(self):
         """To the end of the events over a network without faults; then the verifier."""
-        self.faults.lifetime, self.faults.latency, self.faults.commit = None, 0, lambda _: NOT_HELD
+        self.calm()
         self.world.wait_until_done(60)
         self.daemon.stop()
         report = self.world.verify()
@@ -191,6 +220,74 @@ def away(network):
         journey.faults.is_away = False
         journey.until("it is ready again", is_ready)
     journey.arrive()
+
+
+@scenario("broadcasts while connections die, and while replies to commits never come", background=True)
+def broadcasts(network):
+    passage = Passage(network, "broadcasts")
+    world = BroadcastWorld(network.harness, "broadcasts", network.cluster, partitions=4, devices=1_200).create_topics()
+
+    def publish():
+        world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
+
+    publish()
+    try:
+        # A broadcast to everybody takes two seconds.
+        passage.daemon = world.daemon("p1", workers=2, broadcasts_rate=600, **passage.settings).start()
+        world.wait_for_commits()
+        published = time.monotonic()
+
+        def work():
+            nonlocal published
+            if time.monotonic() - published > 2:
+                published = time.monotonic()
+                publish()
+                world.subscribe([record for _ in range(10) for record in world.members.next()])
+
+        passage.endure(work)
+        world.wait_until_done(90)
+        passage.daemon.stop(45)
+        report = world.verify(first_broadcast=0)
+        report.print()
+        print(f"   {world.name}: {dict(passage.faults.counts)}", flush=True)
+        check(report)
+    finally:
+        world.kill_daemons()
+
+
+@scenario("a sender whose connections die, and whose commits are not answered", background=True)
+def sender(network):
+    passage = Passage(network, "sender")
+    harness = network.harness
+    world = DeliveryWorld(harness, "sender", network.cluster, partitions=4)
+    world.create_topics()
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed, "quota=0.02,unavailable=0.02,dead=0.01")
+    pushes = Pushes(harness.seed, 300)
+    try:
+        passage.daemon = world.hurried_sender("p1", world.settings("p1") | stand_in.settings() | passage.settings).start()
+        passage.until("it is ready", lambda: passage.daemon.is_ready)
+        began = now_ms()
+
+        def work():
+            world.cluster.produce(world.dispatch, pushes.next(20, now_ms()))
+            pause(0.1)
+
+        passage.endure(work)
+        # Whoever has its partitions back finds out a moment later.
+        disturbed = (began, now_ms() + 10_000)
+        passage.until("everything is finished", lambda: world.left() == 0)
+        ends, twice = world.ends(), passage.daemon.possibly_twice()
+        passage.daemon.stop(45)
+        stand_in.end()
+        report = verify_deliveries(
+            world.finished_run(read_requests(stand_in.log), possibly_twice=int(twice), ends=ends, disturbances=[disturbed])
+        )
+        report.print()
+        print(f"   {world.name}: {pushes.made:,} pushes, {twice} possibly sent twice; {dict(passage.faults.counts)}", flush=True)
+        check(report)
+    finally:
+        stand_in.end()
+        world.kill_daemons()
 
 
 def crowded(network, name, devices):
