@@ -233,9 +233,7 @@ package struct DeadLetterRedrive: ~Copyable, ResendSession {
     }
 
     package func verdict(on candidate: DeadLetterCandidate, now: WallTime) -> ResendVerdict<DeadLetterLeft> {
-        guard let index else { return .send }
-        if index.isDone(candidate) { return .sent }
-        return request.reason(against: candidate, index, now: now).map(ResendVerdict.leaveOut) ?? .send
+        index.map { request.verdict(on: candidate, $0, now: now) } ?? .send
     }
 
     package func record(of candidate: DeadLetterCandidate) throws -> ResendRecord {

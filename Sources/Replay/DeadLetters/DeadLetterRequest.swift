@@ -24,11 +24,14 @@ package struct DeadLetterRequest: Sendable {
     /// The clock when the run began. Nil without ``maxAge``.
     var planned: WallTime? { maxAge.map { oldest + $0 } }
 
-    /// Why a selected event must not be put back now; nil if it may be.
-    func reason(against candidate: DeadLetterCandidate, _ index: PutBackIndex, now: WallTime) -> DeadLetterLeft? {
-        if index.isPutBack(candidate) { return .putBack }
-        if let maxAge, candidate.time < now - maxAge { return .tooOld }
-        if candidate.isExpired(at: now) { return .expired }
-        return !includesLate && index.isLate(candidate) ? .late : nil
+    /// What is to be done with a selected event now.
+    func verdict(
+        on candidate: DeadLetterCandidate, _ index: PutBackIndex, now: WallTime
+    ) -> ResendVerdict<DeadLetterLeft> {
+        if index.isDone(candidate) { return .sent }
+        if index.isPutBack(candidate) { return .leaveOut(.putBack) }
+        if let maxAge, candidate.time < now - maxAge { return .leaveOut(.tooOld) }
+        if candidate.isExpired(at: now) { return .leaveOut(.expired) }
+        return !includesLate && index.isLate(candidate) ? .leaveOut(.late) : .send
     }
 }

@@ -82,6 +82,14 @@ final class RedriveNews {
 
     // MARK: Judging
 
+    /// What is to be done with a push on the list now.
+    ///
+    /// - Parameter id: of the run.
+    func verdict(on push: RedriveList.Entry, by id: String, now: WallTime) throws -> ResendVerdict<RedriveOmission> {
+        if try dispatched?.has(push.identity, by: id) ?? false { return .sent }
+        return try reason(against: push, now: now).map(ResendVerdict.leaveOut) ?? .send
+    }
+
     /// Why a push on the list must not be sent now; nil if it may be.
     func reason(against push: RedriveList.Entry, now: WallTime) throws -> RedriveOmission? {
         var rules = rules

@@ -23,8 +23,6 @@ package struct RedriveSession: ~Copyable, ResendSession {
     private let rules: RedriveRules
     private let list: RedriveList
     private var session: ReplaySession
-    /// What the plan found in the dispatch topic, and what was appended since.
-    private var dispatched: DispatchIndex?
     /// By partition of each topic, where the plan stopped reading; and the number of its partitions.
     private var ends: [TopicPartition: Offset] = [:]
     private var partitionCounts: [String: Int] = [:]
@@ -96,7 +94,6 @@ package struct RedriveSession: ~Copyable, ResendSession {
         for (partition, offset) in planned.numbers(of: .orders) {
             ends[TopicPartition(topic: topics.events, partition: partition)] = Offset(offset)
         }
-        self.dispatched = dispatched
         return plan
     }
 
@@ -141,8 +138,7 @@ package struct RedriveSession: ~Copyable, ResendSession {
     }
 
     package func verdict(on push: RedriveList.Entry, now: WallTime) throws -> ResendVerdict<RedriveOmission> {
-        if try dispatched?.has(push.identity, by: request.id) ?? false { return .sent }
-        return try news?.reason(against: push, now: now).map(ResendVerdict.leaveOut) ?? .send
+        try news?.verdict(on: push, by: request.id, now: now) ?? .send
     }
 
     package func record(of push: RedriveList.Entry) -> ResendRecord {

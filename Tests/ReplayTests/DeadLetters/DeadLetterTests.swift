@@ -252,7 +252,9 @@ struct DeadLetterTests {
         #expect(home(grown) == 1)
     }
 
-    @Test("dead letters that changed since the plan are skipped: put back by another run, too old, overtaken")
+    @Test(
+        "dead letters that changed since the plan are skipped: put back by another run, too old, overtaken; own ones are done"
+    )
     func turn() throws {
         let memory = Memory()
         let candidate = DeadLetterCandidate(
@@ -271,17 +273,20 @@ struct DeadLetterTests {
         }
         var request = DeadLetterRequest()
         request.maxAge = 1_000
-        #expect(request.reason(against: candidate, index(nil), now: 1_500) == nil)
-        #expect(request.reason(against: candidate, index(nil), now: 1_501) == .tooOld)
-        #expect(request.reason(against: candidate, index([]), now: 1_000) == .late)
+        #expect(request.verdict(on: candidate, index(nil), now: 1_500) == .send)
+        #expect(request.verdict(on: candidate, index(nil), now: 1_501) == .leaveOut(.tooOld))
+        #expect(request.verdict(on: candidate, index([]), now: 1_000) == .leaveOut(.late))
         let mark: [(String, String?)] = [
             ("__connect.errors.offset", "10"), ("replay-of", "notifications.dead-letters/1/4"), ("replay", "other"),
         ]
-        #expect(request.reason(against: candidate, index(mark), now: 1_000) == .putBack)
+        #expect(request.verdict(on: candidate, index(mark), now: 1_000) == .leaveOut(.putBack))
         #expect(
-            request.reason(against: candidate, index(Self.family(partition: 0, offset: 10)), now: 1_000) == .putBack)
+            request.verdict(on: candidate, index(Self.family(partition: 0, offset: 10)), now: 1_000)
+                == .leaveOut(.putBack))
+        let own = Array(mark.dropLast()) + [("replay", "mine")]
+        #expect(request.verdict(on: candidate, index(own), now: 1_000) == .sent)
         request.includesLate = true
-        #expect(request.reason(against: candidate, index([]), now: 1_000) == nil)
+        #expect(request.verdict(on: candidate, index([]), now: 1_000) == .send)
     }
 
     // MARK: What is kept

@@ -137,10 +137,10 @@ struct RequestDeadLetterTests {
         #expect(left(judge(rules: { $0.timeToLive = .zero }))?.why == .expired)
         var request = DeadLetterRequest()
         let index = PutBackIndex([found], dead: [found.event], configuration.topics, id: "mine")
-        #expect(request.reason(against: found, index, now: Self.now + 999) == nil)
-        #expect(request.reason(against: found, index, now: Self.now + 1_000) == .expired)
+        #expect(request.verdict(on: found, index, now: Self.now + 999) == .send)
+        #expect(request.verdict(on: found, index, now: Self.now + 1_000) == .leaveOut(.expired))
         request.maxAge = 500
-        #expect(request.reason(against: found, index, now: Self.now + 1_000) == .tooOld)
+        #expect(request.verdict(on: found, index, now: Self.now + 1_000) == .leaveOut(.tooOld))
     }
 
     @Test("a value that a person has repaired is judged instead of the request's own")

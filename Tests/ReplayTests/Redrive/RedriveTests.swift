@@ -159,6 +159,12 @@ struct RedriveTests {
             $0.choice = choice
         }
         #expect(other.plan.done == 0)
+        let both = try select(toy, dispatched: records(by: "another") + records(by: "own").prefix(1), by: "own") {
+            $0.now = 0
+            $0.choice = choice
+        }
+        #expect(both.plan.done == 1 && both.plan.remaining == other.plan.remaining - (choice == .all ? 1 : 0))
+        #expect(both.omitted(.alreadySent) == (choice == .all ? 0 : sent.count - 1))
         #expect(other.plan.remaining == (choice == .all ? first.entries.count : first.entries.count - sent.count))
     }
 

@@ -147,5 +147,10 @@ struct UndeliveredTests {
         copy.headers.append(.init(name: "replay", value: Array("another".utf8)))
         try copy.withDispatchRecord { try news.note($0, at: Coordinates(partition: 0, offset: 2)) }
         #expect(try entries.map { try news.reason(against: $0, now: toy.clock) } == [nil, .alreadySent])
+        var own = toy.pushes[0]
+        own.headers.append(.init(name: "replay", value: Array("own".utf8)))
+        try own.withDispatchRecord { try news.note($0, at: Coordinates(partition: 0, offset: 3)) }
+        #expect(
+            try entries.map { try news.verdict(on: $0, by: "own", now: toy.clock) } == [.sent, .leaveOut(.alreadySent)])
     }
 }
