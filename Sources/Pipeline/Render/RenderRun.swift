@@ -41,7 +41,7 @@ package struct RenderRun: ~Copyable {
         self.broadcasts = broadcasts
         batch = EventBatch(.orders, topic: topics.events)
         requests = EventBatch(.requests, topic: topics.requests)
-        bareTopic = topic ?? topics.events
+        bareTopic = topic ?? configuration.topics.events
         self.until = until
     }
 
