@@ -41,64 +41,47 @@ let package = Package(
         .target(name: "Arguments"),
 
         // The stages, in the order of the flow: pure and synchronous. Only the stores on disk do I/O.
-        .target(name: "Events", dependencies: ["Digests", "JSONReader", "NotificationPayload", "Time"]),
-        .target(name: "Extraction", dependencies: ["Digests", "Events", "JSONReader", "NotificationPayload"]),
         .target(
-            name: "OrderState", dependencies: ["Digests", "Events", "Extraction", "NotificationPayload", "StateStore"]),
-        .target(
-            name: "Subscriptions",
-            dependencies: ["Digests", "Events", "JSONReader", "NotificationPayload", "StateStore"]),
-        .target(name: "FanOut", dependencies: ["Events", "NotificationPayload", "Subscriptions"]),
-        .target(
-            name: "DispatchRecords",
-            dependencies: ["Digests", "Events", "JSONReader", "NotificationPayload", "Subscriptions"]),
+            name: "Notifications", dependencies: ["Digests", "JSONReader", "NotificationPayload", "StateStore", "Time"]),
 
         // What became of a push, and which lane sends it.
-        .target(
-            name: "Deliveries",
-            dependencies: [
-                "Digests", "DispatchRecords", "Events", "JSONReader", "NotificationPayload", "Subscriptions", "Time",
-            ]),
 
         // The flow on Kafka: core, workers, follower, configuration.
         .target(
             name: "Pipeline",
             dependencies: [
-                "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "Hosting", "JSONReader",
-                "KafkaClient", "NotificationPayload", "OrderState", "StateStore", "Streaming", "Subscriptions",
-                "Telemetry",
+                "Digests", "Hosting", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications", "StateStore",
+                "Streaming", "Telemetry",
             ]),
 
         // The sender of what the pipeline writes: lanes, transactions, HTTP.
         .target(
             name: "Delivery",
             dependencies: [
-                "Deliveries", "Digests", "Events", "Hosting", "HTTPClient", "JSONReader", "KafkaClient",
-                "NotificationPayload", "Pipeline", "Streaming", "Subscriptions", "Telemetry", "Time",
+                "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
+                "Pipeline", "Streaming", "Telemetry", "Time",
             ]),
 
         // Messages to everybody of a channel: a worker of its own over the subscriptions.
         .target(
             name: "Broadcasts",
             dependencies: [
-                "Digests", "DispatchRecords", "Events", "Hosting", "KafkaClient", "Pipeline", "StateStore",
-                "Streaming", "Subscriptions", "Telemetry",
+                "Digests", "Hosting", "KafkaClient", "Notifications", "Pipeline", "StateStore", "Streaming",
+                "Telemetry",
             ]),
 
         // What did happen, and what would: without what delivers.
         .target(
             name: "Replay",
             dependencies: [
-                "CSQLite", "Deliveries", "Digests", "JSONReader", "KafkaClient", "NotificationPayload", "Pipeline",
+                "CSQLite", "Digests", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications", "Pipeline",
                 "StateStore",
             ]),
 
         // What a host's tests need, and ours.
         .target(
             name: "CarillonTesting",
-            dependencies: [
-                "Events", "JSONReader", "KafkaClient", "NotificationPayload", "Pipeline", "Subscriptions",
-            ]),
+            dependencies: ["JSONReader", "KafkaClient", "NotificationPayload", "Notifications", "Pipeline"]),
 
         // The providers of push services, played on loopback: for tests and demonstrations.
         .target(name: "ProviderStandIn", dependencies: ["CNGHTTP2", "CTLS", "Digests", "JSONReader"]),
@@ -110,9 +93,9 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Arguments", "Broadcasts", "Console", "Deliveries", "Delivery", "Digests", "DispatchRecords", "Events",
-                "Extraction", "HTTPClient", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload",
-                "Pipeline", "ProviderStandIn", "Replay", "Subscriptions", "Telemetry",
+                "Arguments", "Broadcasts", "Console", "Delivery", "Digests", "HTTPClient", "HTTPServer", "JSONReader",
+                "KafkaClient", "NotificationPayload", "Notifications", "Pipeline", "ProviderStandIn", "Replay",
+                "Telemetry",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
@@ -121,10 +104,8 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["Telemetry", "Time"], path: "Tests/TestSupport"),
         .target(
             name: "StageSupport",
-            dependencies: [
-                "CarillonTesting", "Events", "FanOut", "NotificationPayload", "OrderState", "Subscriptions",
-                "TestSupport",
-            ], path: "Tests/StageSupport"),
+            dependencies: ["CarillonTesting", "NotificationPayload", "Notifications", "TestSupport"],
+            path: "Tests/StageSupport"),
         // Both providers as a program, for the end-to-end tests.
         .executableTarget(
             name: "provider-stand-in", dependencies: ["Digests", "ProviderStandIn"],
@@ -142,71 +123,47 @@ let package = Package(
         .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "TimeTests", dependencies: ["Time"]),
-        .testTarget(name: "EventsTests", dependencies: ["Digests", "Events", "TestSupport"]),
         .testTarget(
-            name: "ExtractionTests",
-            dependencies: ["Events", "Extraction", "JSONReader", "NotificationPayload", "TestSupport"]),
-        .testTarget(
-            name: "OrderStateTests",
+            name: "NotificationsTests",
             dependencies: [
-                "CarillonTesting", "Digests", "Events", "Extraction", "NotificationPayload", "OrderState",
-                "StageSupport", "StateStore",
-            ]),
-        .testTarget(
-            name: "SubscriptionsTests",
-            dependencies: ["Digests", "Events", "StageSupport", "StateStore", "Subscriptions", "TestSupport"]),
-        .testTarget(
-            name: "FanOutTests", dependencies: ["Events", "FanOut", "StageSupport", "Subscriptions", "TestSupport"]),
-        .testTarget(
-            name: "DispatchRecordsTests",
-            dependencies: [
-                "CarillonTesting", "DispatchRecords", "Events", "FanOut", "JSONReader", "NotificationPayload",
-                "StageSupport", "Subscriptions", "TestSupport",
+                "CarillonTesting", "Digests", "JSONReader", "NotificationPayload", "Notifications", "Pipeline",
+                "StageSupport", "StateStore", "TestSupport",
             ]),
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "CarillonTesting", "Digests", "DispatchRecords", "Events", "Extraction", "FanOut", "Hosting",
-                "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "StageSupport", "StateStore",
-                "Streaming", "Subscriptions", "Telemetry", "TestSupport",
+                "CarillonTesting", "Digests", "Hosting", "KafkaClient", "NotificationPayload", "Notifications",
+                "Pipeline", "StageSupport", "StateStore", "Streaming", "Telemetry", "TestSupport",
             ]),
         .testTarget(name: "DigestsTests", dependencies: ["COpenSSL", "Digests", "TestSupport"]),
         .testTarget(
-            name: "DeliveriesTests",
-            dependencies: [
-                "CarillonTesting", "Deliveries", "DispatchRecords", "JSONReader", "NotificationPayload",
-                "Subscriptions", "TestSupport",
-            ]),
-        .testTarget(
             name: "BroadcastsTests",
             dependencies: [
-                "Broadcasts", "Digests", "DispatchRecords", "Events", "Hosting", "KafkaClient", "Pipeline",
-                "StateStore", "Streaming", "Subscriptions", "TestSupport",
+                "Broadcasts", "Digests", "Hosting", "KafkaClient", "Notifications", "Pipeline", "StateStore",
+                "Streaming", "TestSupport",
             ]),
         .testTarget(
             name: "DeliveryTests",
             dependencies: [
-                "Deliveries", "Delivery", "Digests", "Events", "HTTPClient", "Hosting", "JSONReader",
-                "KafkaClient", "Pipeline", "ProviderStandIn", "Streaming", "Subscriptions", "Telemetry", "TestSupport",
+                "Delivery", "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "Notifications",
+                "Pipeline", "ProviderStandIn", "Streaming", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "carillon", "CarillonTesting", "Deliveries", "Digests", "DispatchRecords", "Events", "Extraction",
-                "FanOut", "KafkaClient", "NotificationPayload", "OrderState", "Pipeline", "Replay", "StageSupport",
-                "Subscriptions", "TestSupport",
+                "carillon", "CarillonTesting", "Digests", "KafkaClient", "NotificationPayload", "Notifications",
+                "Pipeline", "Replay", "StageSupport", "TestSupport",
             ]),
         .testTarget(
             name: "CarillonTestingTests",
-            dependencies: ["CarillonTesting", "Events", "FanOut", "Pipeline", "StageSupport", "Subscriptions"]),
+            dependencies: ["CarillonTesting", "Notifications", "Pipeline", "StageSupport"]),
         .testTarget(
             name: "ConsoleTests", dependencies: ["Console", "KafkaClient", "Pipeline", "Telemetry", "TestSupport"]),
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "Arguments", "Broadcasts", "carillon", "Console", "Deliveries", "Events", "FanOut", "HTTPServer",
-                "KafkaClient", "NotificationPayload", "Pipeline", "ProviderStandIn", "Replay", "Subscriptions",
-                "Telemetry", "TestSupport",
+                "Arguments", "Broadcasts", "carillon", "Console", "HTTPServer", "KafkaClient", "NotificationPayload",
+                "Notifications", "Pipeline", "ProviderStandIn", "Replay", "Telemetry", "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],
@@ -221,7 +178,7 @@ if Context.environment["CARILLON_BENCHMARKS"] != nil {
             path: "Benchmarks/HTTPClientBenchmark"),
         // Scripts/bench --table runs it.
         .executableTarget(
-            name: "TableBenchmark", dependencies: ["Events", "StateStore", "Subscriptions"],
+            name: "TableBenchmark", dependencies: ["Notifications", "StateStore"],
             path: "Benchmarks/TableBenchmark"),
     ]
 }
@@ -230,39 +187,32 @@ if Context.environment["CARILLON_BENCHMARKS"] != nil {
 if Context.environment["CARILLON_FUZZING"] != nil {
     package.targets += [
         .target(
-            name: "FuzzSupport", dependencies: ["Events", "FanOut", "NotificationPayload", "Subscriptions"],
+            name: "FuzzSupport", dependencies: ["NotificationPayload", "Notifications"],
             path: "Tests/Fuzzing/FuzzSupport"),
         .executableTarget(
-            name: "FuzzEvents", dependencies: ["Events", "Extraction", "FuzzSupport", "NotificationPayload"],
+            name: "FuzzEvents", dependencies: ["FuzzSupport", "NotificationPayload", "Notifications"],
             path: "Tests/Fuzzing/FuzzEvents"),
         .executableTarget(
             name: "FuzzEnvelopes",
-            dependencies: [
-                "DispatchRecords", "Events", "Extraction", "FanOut", "FuzzSupport", "JSONReader", "OrderState",
-                "Pipeline", "Subscriptions",
-            ], path: "Tests/Fuzzing/FuzzEnvelopes"),
+            dependencies: ["FuzzSupport", "JSONReader", "Notifications", "Pipeline"],
+            path: "Tests/Fuzzing/FuzzEnvelopes"),
         .executableTarget(
             name: "FuzzRequests",
-            dependencies: [
-                "DispatchRecords", "Events", "Extraction", "FanOut", "FuzzSupport", "JSONReader", "NotificationPayload",
-                "OrderState", "Pipeline", "Subscriptions",
-            ], path: "Tests/Fuzzing/FuzzRequests"),
+            dependencies: ["FuzzSupport", "JSONReader", "NotificationPayload", "Notifications", "Pipeline"],
+            path: "Tests/Fuzzing/FuzzRequests"),
         .executableTarget(
             name: "FuzzBatches",
-            dependencies: [
-                "CarillonTesting", "Events", "Extraction", "FanOut", "FuzzSupport", "KafkaClient", "OrderState",
-                "Pipeline", "Subscriptions",
-            ], path: "Tests/Fuzzing/FuzzBatches"),
+            dependencies: ["CarillonTesting", "FuzzSupport", "KafkaClient", "Notifications", "Pipeline"],
+            path: "Tests/Fuzzing/FuzzBatches"),
         .executableTarget(
             name: "FuzzAnswers",
             dependencies: [
-                "Deliveries", "Delivery", "Digests", "Events", "FuzzSupport", "JSONReader", "NotificationPayload",
-                "Subscriptions", "Time",
+                "Delivery", "Digests", "FuzzSupport", "JSONReader", "NotificationPayload", "Notifications", "Time",
             ], path: "Tests/Fuzzing/FuzzAnswers"),
         .executableTarget(
             name: "FuzzPushes", dependencies: ["FuzzSupport", "NotificationPayload"], path: "Tests/Fuzzing/FuzzPushes"),
         .executableTarget(
-            name: "FuzzSubscriptions", dependencies: ["Events", "FanOut", "FuzzSupport", "Subscriptions"],
+            name: "FuzzSubscriptions", dependencies: ["FuzzSupport", "Notifications"],
             path: "Tests/Fuzzing/FuzzSubscriptions"),
     ]
 }

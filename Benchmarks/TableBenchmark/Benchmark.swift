@@ -1,7 +1,6 @@
-import Events
+import Notifications
 import Foundation
 import StateStore
-import Subscriptions
 
 /// How long a look-up of a place's devices takes in a stored table, without the rest of the pipeline.
 ///

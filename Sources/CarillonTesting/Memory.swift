@@ -1,4 +1,4 @@
-import Events
+import Notifications
 
 /// Holds bytes at addresses that stay valid as long as it lives, like those of a consumer's records.
 package final class Memory {

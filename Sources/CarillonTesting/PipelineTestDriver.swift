@@ -26,7 +26,7 @@ public struct PipelineTestDriver: ~Copyable {
     public private(set) var clock: WallTime
 
     package let table: SubscriptionTable
-    package var core: PipelineCore
+    package var core: Flow
     package var batch: EventBatch
     private var memory = Memory()
     private var positions = Positions()
@@ -47,7 +47,7 @@ public struct PipelineTestDriver: ~Copyable {
         let table = SubscriptionTable.inMemory()
         // The table has read to the end of an empty topic.
         _ = try table.apply([], nextOffsets: table.appliedOffsets, at: start)
-        var core = try PipelineCore(
+        var core = try Flow(
             configuration, audienceRule: audienceRule,
             recipients: resolver.map(RecipientSource.resolver) ?? .table(table))
         var committed: [SourcePartition: CommittedPosition] = [:]

@@ -1,5 +1,5 @@
-import Events
 import NotificationPayload
+import Notifications
 
 /// A record of the events topic, as a test specifies it.
 public struct SampleRecord: Sendable {

@@ -1,5 +1,4 @@
-import Events
-import Subscriptions
+import Notifications
 
 extension SubscriptionTable {
     /// Applies subscriptions, as the follower of notifications.subscriptions does: a record each, of its first

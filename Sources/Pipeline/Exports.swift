@@ -1,9 +1,4 @@
-// A host that imports Pipeline writes audience rules, resolvers and sinks: their types come with it.
-@_exported import DispatchRecords
-@_exported import Events
-@_exported import Extraction
-@_exported import FanOut
 @_exported import Hosting
-@_exported import OrderState
-@_exported import Subscriptions
+// A host that imports Pipeline writes audience rules, resolvers and sinks: their types come with it.
+@_exported import Notifications
 @_exported import Telemetry

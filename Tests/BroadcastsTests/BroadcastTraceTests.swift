@@ -1,4 +1,4 @@
-import Events
+import Notifications
 import Testing
 
 @testable import Broadcasts

@@ -1,9 +1,7 @@
 import CarillonTesting
-import Events
-import FanOut
+import Notifications
 import Pipeline
 import StageSupport
-import Subscriptions
 import Synchronization
 import Testing
 

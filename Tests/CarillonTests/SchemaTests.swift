@@ -1,10 +1,7 @@
 import Broadcasts
-import Deliveries
-import Events
-import FanOut
 import Foundation
 import NotificationPayload
-import Subscriptions
+import Notifications
 import TestSupport
 import Testing
 

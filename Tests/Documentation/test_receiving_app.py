@@ -110,7 +110,7 @@ def rendered(topic, value, audience, is_shown):
 
 
 def contract(topic, value, audience, is_shown):
-    """What the app is handed. Tests/DispatchRecordsTests/Providers/Phone.swift says what the providers' libraries do."""
+    """What the app is handed. Tests/NotificationsTests/Render/Providers/Phone.swift says what the providers' libraries do."""
     fcm, apns = rendered(topic, value, audience, is_shown)
     shown = fcm.get("notification", {}) | fcm["android"].get("notification", {})
     android = ({"notification": shown} if shown else {}) | {"data": fcm["data"]}

@@ -26,8 +26,26 @@ DOORS = {
 }
 
 # Pure: no thread, no clock, no log, no file.
-PURE = {"Time", "NotificationPayload", "Digests", "JSONReader", "Events", "Extraction"}
+PURE = {"Time", "NotificationPayload", "Digests", "JSONReader", "Notifications"}
 
+# The stages of the flow that keep something on disk, by an ordered store.
+STORED = {"Orders", "FanOut"}
+
+# The folders of the flow: the types of each use those of the folders before it.
+STAGES = "Text Time Identity Consume Extract Orders FanOut Dispatch Render Flow".split()
+
+# What is handed from stage to stage: a batch holds it for the one that fills it in.
+HANDED_ON = {"DeadLetter", "MappedMembers", "Notification", "RequestNotification", "RequestValue"}
+
+# The folders of roles that decide and do not call Kafka: they are tested without a broker.
+DECIDING = {
+    "Broadcasts": "Core Explain Journal Table",
+    "Delivery": "Answers Core Message Offsets Order Rate",
+    "Pipeline": "Render",
+}
+
+DECLARED = re.compile(r"^(?:@\w+ |package |public |final |indirect )*(?:struct|enum|class|protocol|typealias) (\w+)", re.M)
+NO_CODE = re.compile(r'//[^\n]*|"(?:\\.|[^"\\\n])*"')
 IMPORT = re.compile(r"^\s*(?:@\w+ )*(?:public |package |internal |private |fileprivate )?import (?:\w+ (?=\w+\.))?(\w+)", re.M)
 
 
@@ -142,10 +160,34 @@ class Targets(unittest.TestCase):
 
     def test_the_stages_do_no_io(self):
         for name in PURE:
-            self.assertTrue(reached(name).isdisjoint({"KafkaClient", "Telemetry", "StateStore", "Pipeline"}), name)
+            self.assertTrue(reached(name).isdisjoint({"KafkaClient", "Telemetry", "Hosting", "Pipeline"}), name)
+        flow = ROOT / "Sources" / "Notifications"
+        stored = {path.relative_to(flow).parts[0] for path in flow.rglob("*.swift") if "StateStore" in imports(path)}
+        self.assertEqual(stored, STORED)
+
+    def test_a_stage_uses_the_stages_before_it(self):
+        flow = ROOT / "Sources" / "Notifications"
+        files = {path: path.relative_to(flow).parts[0] for path in flow.rglob("*.swift") if path.parent != flow}
+        self.assertEqual(set(files.values()), set(STAGES))
+        stage_of = {name: stage for path, stage in files.items() for name in DECLARED.findall(path.read_text())}
+        against = [
+            f"{path.relative_to(flow)} uses {name} of {stage_of[name]}"
+            for path, stage in files.items()
+            for name in sorted(set(re.findall(r"\b[A-Z]\w+", NO_CODE.sub("", path.read_text()))) & stage_of.keys() - HANDED_ON)
+            if STAGES.index(stage_of[name]) > STAGES.index(stage)
+        ]
+        self.assertEqual(against, [])
+
+    def test_what_decides_in_a_role_calls_no_broker(self):
+        for role, folders in DECIDING.items():
+            for folder in folders.split():
+                files = list((ROOT / "Sources" / role / folder).rglob("*.swift"))
+                self.assertGreater(len(files), 0, folder)
+                called = set().union(*map(imports, files)) & {"Hosting", "KafkaClient", "Streaming"}
+                self.assertEqual(called, set(), f"{role}/{folder}")
 
     def test_a_replay_cannot_deliver(self):
-        self.assertTrue(reached("Replay") >= {"Pipeline", "KafkaClient", "FanOut", "Extraction"})
+        self.assertTrue(reached("Replay") >= {"Pipeline", "KafkaClient", "Notifications"})
         self.assertTrue(reached("Replay").isdisjoint({"Delivery", "HTTPClient", "Console", "HTTPServer", "carillon"}))
 
     def test_the_page_of_the_code_shows_this_graph(self):

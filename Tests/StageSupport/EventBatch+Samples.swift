@@ -1,5 +1,5 @@
-import Events
 import NotificationPayload
+import Notifications
 import TestSupport
 
 /// 2025-07-07T14:00:00Z.

@@ -1,6 +1,4 @@
-import Events
-import FanOut
-import Subscriptions
+import Notifications
 
 extension FanOut {
     /// The tokens of a notification's recipients, in their order.

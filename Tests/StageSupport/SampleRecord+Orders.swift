@@ -1,5 +1,5 @@
 import CarillonTesting
-import Events
+import Notifications
 
 /// An event of an order at a record time, in milliseconds; its event time is the same unless it says another one.
 package func event(

@@ -1,5 +1,4 @@
-import Events
-import Subscriptions
+import Notifications
 
 extension Subscription {
     package static func fcm(_ token: String, of audience: String = "place/7", lastSeen: WallTime? = noon)

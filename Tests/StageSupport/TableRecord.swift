@@ -1,5 +1,4 @@
-import Events
-import Subscriptions
+import Notifications
 
 /// One record for the table, which owns its bytes.
 package struct TableRecord {

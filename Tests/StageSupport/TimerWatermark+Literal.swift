@@ -1,5 +1,4 @@
-import Events
-import OrderState
+import Notifications
 
 /// Most tests know no split instant.
 extension TimerWatermark: ExpressibleByIntegerLiteral {

@@ -1,5 +1,4 @@
-import Events
-import Subscriptions
+import Notifications
 
 extension BroadcastCore {
     /// Looks at a record that is to be taken later: a device that leaves by it gets nothing for having joined before.

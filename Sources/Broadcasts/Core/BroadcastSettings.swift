@@ -1,4 +1,4 @@
-import DispatchRecords
+import Notifications
 
 /// What is decided about broadcasts besides the code.
 package struct BroadcastSettings: Sendable {

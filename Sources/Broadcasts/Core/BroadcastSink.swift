@@ -1,5 +1,4 @@
-import DispatchRecords
-import Events
+import Notifications
 
 /// Where the core writes to: a transaction of Kafka, or a test's array. What it takes is valid during the call only.
 package protocol BroadcastSink: ~Copyable {

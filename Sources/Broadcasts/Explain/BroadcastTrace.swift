@@ -1,4 +1,4 @@
-import Events
+import Notifications
 
 /// Why a device got a broadcast, or did not: from the records of its subscription and from the journal of their partition.
 /// No I/O and no clock.

@@ -1,5 +1,5 @@
 import Digests
-import Events
+import Notifications
 
 /// What is committed of a partition of the subscriptions: how far they were read, and how far its pass has got.
 ///

@@ -1,5 +1,4 @@
-import Events
-import Subscriptions
+import Notifications
 
 /// What a channel table stores about itself, in the same transaction as its devices.
 struct ChannelCheckpoint: Equatable {

@@ -1,5 +1,5 @@
+import Notifications
 import StateStore
-import Subscriptions
 
 /// How a device of a channel is stored: 8 bytes with the offset at which it joined, little-endian, then what the table of
 /// subscriptions stores of a device.

@@ -1,4 +1,4 @@
-import Subscriptions
+import Notifications
 
 /// The key of a device of a channel: 16 bytes of the SHA-256 of the audience, then the 32 of the token's, as in the table
 /// of subscriptions.

@@ -1,6 +1,5 @@
-import Events
+import Notifications
 import StateStore
-import Subscriptions
 
 /// The devices of the channels in one partition of the subscriptions: the fold of its records below an offset, with the
 /// offset at which each device joined.

@@ -1,5 +1,5 @@
 import JSONReader
-import Subscriptions
+import Notifications
 import Time
 
 /// Reads providers' answers. The memory of the parser is reused; one owner.

@@ -1,4 +1,4 @@
-import Events
+import Notifications
 
 /// The header `Retry-After` (RFC 9110 §10.2.3): seconds, or a date in one of HTTP's three forms.
 package enum RetryAfter: Equatable, Sendable {

@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 extension DeliveryCore {
     /// The answer to a request, or why there is none. An unknown tag, of a lost partition, is ignored.

@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 extension DeliveryCore {
     /// Everything of a topic's partition below this offset was handed in, or is nothing to this lane: records of other

@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 extension DeliveryCore {
     /// What the next transaction writes and commits; nil if there is nothing to do, or one is open.

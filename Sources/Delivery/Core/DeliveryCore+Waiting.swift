@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 /// What waits behind other pushes of its device waits in Kafka: it was read, and is read again when it is its turn.
 extension DeliveryCore {

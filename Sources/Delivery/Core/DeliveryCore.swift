@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 /// The decisions of one lane's process: what is sent, written and committed, and when. Deterministic: its clock is an
 /// argument, and it does no I/O. One owner; not to be shared between threads.

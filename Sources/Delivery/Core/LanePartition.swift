@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 /// A partition that this process owns. Changed in place: to copy it in and out of a dictionary costs more than the change.
 final class LanePartition {

@@ -1,5 +1,4 @@
-import Deliveries
-import Subscriptions
+import Notifications
 
 /// A dispatch record of a lane, from a dispatch topic or from a retry topic.
 package struct LaneRecord: Equatable, Sendable {

@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 /// The offsets of one partition between the first unfinished one and the last one read: which are finished.
 ///

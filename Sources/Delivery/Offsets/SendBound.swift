@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 /// How far a topic's partition may be sent, so that a successor can tell from what the group has what may have been sent.
 ///

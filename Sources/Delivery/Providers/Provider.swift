@@ -1,6 +1,6 @@
 import JSONReader
+import Notifications
 import Pipeline
-import Subscriptions
 
 /// What differs between providers for the sender. Each has a folder beside this file, and a case below.
 protocol Provider {

@@ -1,7 +1,5 @@
-import Deliveries
 import Digests
-import Events
-import Subscriptions
+import Notifications
 
 /// What a range of `notifications.deliveries` says about dead devices. Reads no clock and no log.
 package struct DeadEvidence {

@@ -1,6 +1,6 @@
-import Deliveries
 import JSONReader
 import KafkaClient
+import Notifications
 import Pipeline
 
 /// The reaper's log on Kafka. The group and the transactional id are both `<group.id>-reap`; nobody joins the group, so

@@ -1,6 +1,5 @@
-import Events
 import KafkaClient
-import Subscriptions
+import Notifications
 
 /// The live subscriptions of the devices in evidence: the fold of `notifications.subscriptions` for these devices.
 package struct LiveVersions {

@@ -1,5 +1,5 @@
-import Deliveries
 import KafkaClient
+import Notifications
 
 /// Kafka as the reaper needs it. Each call may be the last one of a process, and others write between any two.
 package protocol ReapLog: AnyObject {

@@ -1,5 +1,5 @@
-import Events
 import KafkaClient
+import Notifications
 
 /// The header `dead` of what the reaper writes to `notifications.subscriptions`: `<evidence>/<offset judged>`. It is on
 /// its nulls, and on what it writes again.

@@ -1,5 +1,4 @@
-import Events
-import Subscriptions
+import Notifications
 
 /// Whose dead devices may be deleted.
 package enum ReapApproval: Equatable, Sendable {

@@ -1,5 +1,5 @@
-import Events
 import KafkaClient
+import Notifications
 
 /// What the reaper's group has committed: how far it has read `notifications.deliveries`, which of its nulls are not
 /// verified yet, which credentials wait for a person, and when one has confirmed.

@@ -1,5 +1,5 @@
-import Deliveries
 import KafkaClient
+import Notifications
 
 /// One run of the reaper on its log: a plan, its nulls, and their verification. Reads no clock.
 ///

@@ -1,6 +1,5 @@
-import Events
 import KafkaClient
-import Subscriptions
+import Notifications
 
 /// What came between the version that a reaper judged and what it wrote: that is written again, or it would be lost.
 ///

@@ -1,4 +1,4 @@
-import Subscriptions
+import Notifications
 import Synchronization
 
 /// What each lane is doing, for readiness and monitoring. Any thread.

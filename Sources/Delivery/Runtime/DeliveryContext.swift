@@ -1,5 +1,5 @@
-import Deliveries
 import Hosting
+import Notifications
 import Pipeline
 import Synchronization
 

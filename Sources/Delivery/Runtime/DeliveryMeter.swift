@@ -1,5 +1,4 @@
-import Deliveries
-import Subscriptions
+import Notifications
 import Synchronization
 import Telemetry
 

@@ -1,6 +1,6 @@
-import Deliveries
 import KafkaClient
 import NotificationPayload
+import Notifications
 import Pipeline
 import Streaming
 

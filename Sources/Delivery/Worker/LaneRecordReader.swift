@@ -1,6 +1,6 @@
-import Deliveries
 import JSONReader
 import KafkaClient
+import Notifications
 import Pipeline
 
 /// Tells a lane's own records from the others. The parser's memory is reused; one owner.

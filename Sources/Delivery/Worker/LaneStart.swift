@@ -1,5 +1,5 @@
-import Deliveries
 import KafkaClient
+import Notifications
 import Pipeline
 
 /// What a lane has committed of a partition.

@@ -1,5 +1,5 @@
-import Deliveries
 import KafkaClient
+import Notifications
 import Streaming
 
 extension LaneWorker {

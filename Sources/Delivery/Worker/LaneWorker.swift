@@ -1,6 +1,6 @@
-import Deliveries
 import Hosting
 import KafkaClient
+import Notifications
 import Pipeline
 import Streaming
 

@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 /// How `carillon deliver` sends what the pipeline has written (docs/delivery.md).
 public struct DeliveryConfiguration: Sendable {

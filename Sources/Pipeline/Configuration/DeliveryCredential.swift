@@ -1,5 +1,5 @@
-import Deliveries
 import JSONReader
+import Notifications
 
 /// One credential: for which apps it is, and the files that hold its secret.
 public struct DeliveryCredential: Sendable, Equatable {

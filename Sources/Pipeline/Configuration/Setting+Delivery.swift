@@ -1,6 +1,6 @@
-import Deliveries
 import Foundation
 import JSONReader
+import Notifications
 
 extension Setting {
     /// How `carillon deliver` sends (docs/delivery.md).

@@ -1,5 +1,5 @@
-import Extraction
 import NotificationPayload
+import Notifications
 
 /// What the pipeline would make of a file of records, counted.
 ///

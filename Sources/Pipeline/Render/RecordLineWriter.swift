@@ -30,7 +30,7 @@ package struct RecordLineWriter: ~Copyable, RenderSink {
     package mutating func beginTimers() { eventTopic = EventBatch.scheduleTopic }
 
     package mutating func dispatch(
-        _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notifications.Notification, from event: EventRecord
     ) throws(FileError) {
         begin(topic: topics.dispatch, key: record.key, value: record.value, headers: record.headers)
         if explains {

@@ -10,7 +10,7 @@ package struct RenderRun: ~Copyable {
     /// More partitions than any topic has: a line with a greater number gets no state.
     private static let maxPartitions: Int32 = 100_000
 
-    private var core: PipelineCore
+    private var core: Flow
     /// Of the line at hand, by what its topic is.
     private var batch: EventBatch
     private var requests: EventBatch
@@ -34,7 +34,7 @@ package struct RenderRun: ~Copyable {
     ) throws {
         topics = configuration.topics
         let recipients = resolver.map { RecipientSource.resolver($0) } ?? .table(subscriptions)
-        var core = try PipelineCore(configuration, recipients: recipients)
+        var core = try Flow(configuration, recipients: recipients)
         try core.beginTransaction(clock: .epoch, boundsTimes: false)
         let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
         self.core = core

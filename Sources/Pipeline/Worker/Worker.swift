@@ -20,7 +20,7 @@ struct Worker: ~Copyable, GroupWorker {
     /// What has been read.
     var intake: Intake
     /// Turns it into records.
-    var core: PipelineCore
+    var core: Flow
     var assignment = WorkerAssignment()
     var transaction = WorkerTransactions()
     var ticks = PendingTicks()
@@ -37,7 +37,7 @@ struct Worker: ~Copyable, GroupWorker {
 
     init(slot: Slot, context: WorkerContext, recipients: RecipientSource, logger: Logger) throws {
         let configuration = context.configuration
-        let core = try PipelineCore(configuration, audienceRule: context.audienceRule, recipients: recipients)
+        let core = try Flow(configuration, audienceRule: context.audienceRule, recipients: recipients)
         let output = try Self.makeOutput(slot: slot, context: context, logger: logger)
         let isCareful = context.holds.needsCare(context.sources.map(configuration.topics.topic))
         let consumer = try Self.makeConsumer(slot: slot, context: context, isCareful: isCareful, logger: logger)

@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 /// What became of pushes, counted. A pure value; its size does not depend on the number of outcomes.
 package struct DeliverySummary: Sendable {

@@ -1,6 +1,6 @@
-import Deliveries
 import JSONReader
 import KafkaClient
+import Notifications
 
 extension KafkaLog {
     /// Reads outcomes from ranges of the topic that has them.

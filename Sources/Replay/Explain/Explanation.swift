@@ -1,5 +1,5 @@
-import Deliveries
 import NotificationPayload
+import Notifications
 
 /// What became of one event, request or timer, and why.
 package struct Explanation: Equatable, Sendable {

@@ -1,5 +1,5 @@
-import Deliveries
 import KafkaClient
+import Notifications
 
 /// What became of the pushes of explanations at their providers.
 struct PushOutcomes {

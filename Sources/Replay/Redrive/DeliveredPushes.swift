@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 /// What became of the pushes of devices at their providers, in a ``Scratch``. One owner, one thread.
 package final class DeliveredPushes {

@@ -21,7 +21,7 @@ package struct ReplaySpan: Equatable, Sendable {
 /// Partitions are independent: a step is replayed when its own partition's records have been read. One owner; reads no
 /// clock. Memory holds the state of the orders.
 package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
-    private var core: PipelineCore
+    private var core: Flow
     private let history: SubscriptionHistoryReader
     private let journal: JournalIndex
     private let topics: PipelineConfiguration.Topics
@@ -51,7 +51,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         let topics = configuration.topics
         self.journal = journal
         self.topics = topics
-        core = PipelineCore(configuration, fanOut: fanOut)
+        core = Flow(configuration, fanOut: fanOut)
         self.history = history
         self.until = until
         self.filter =

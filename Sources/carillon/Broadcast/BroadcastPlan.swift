@@ -1,6 +1,5 @@
-import Events
 import KafkaClient
-import Subscriptions
+import Notifications
 
 /// What sending a broadcast would do, or has done.
 struct BroadcastPlan: Report {

@@ -1,5 +1,5 @@
-import Events
 import KafkaClient
+import Notifications
 import Telemetry
 
 /// The progress of a broadcast.

@@ -1,4 +1,4 @@
-import Extraction
+import Notifications
 import Pipeline
 
 /// What `check-config --events` says of a file of records. Scripts rely on its member names: `deadLetters`.

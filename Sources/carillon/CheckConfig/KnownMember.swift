@@ -1,5 +1,5 @@
 import Arguments
-import Extraction
+import Notifications
 
 /// A member of events that docs/rules.md §5.3 names, by the key that it has in `events.members`, and what shops call it.
 struct KnownMember {

@@ -1,4 +1,4 @@
-import Extraction
+import Notifications
 
 /// Which names of a shop's events are probably members that the settings do not find: the nearest ones.
 struct MemberProposals {

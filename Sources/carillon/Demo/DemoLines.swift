@@ -1,8 +1,7 @@
-import Deliveries
-import DispatchRecords
 import JSONReader
 import KafkaClient
 import NotificationPayload
+import Notifications
 
 /// Records of the pipeline's topics as lines for a person. Tokens are never shown.
 enum DemoLines {

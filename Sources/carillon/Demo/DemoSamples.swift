@@ -1,8 +1,7 @@
-import DispatchRecords
 import JSONReader
 import KafkaClient
 import NotificationPayload
-import Subscriptions
+import Notifications
 
 /// Who has a phone in the demo, and what is written to Kafka. None of it has a time of its own: it is of now.
 enum DemoSamples {

@@ -1,6 +1,5 @@
-import Deliveries
 import KafkaClient
-import Subscriptions
+import Notifications
 
 /// What became of a record of a push at its provider.
 struct PushOutcome: Encodable {

@@ -1,5 +1,5 @@
 import Arguments
-import Extraction
+import Notifications
 
 extension NotifyOptions {
     /// Warns of an unknown type that the rules send all the same (`requests.unknown-types`).

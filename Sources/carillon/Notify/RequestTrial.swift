@@ -15,7 +15,7 @@ struct RequestTrial {
     func run<Sink: RecordSink & ~Copyable>(
         _ recipients: RecipientSource, into sink: inout Sink
     ) throws -> String? {
-        var core = try PipelineCore(configuration, recipients: recipients)
+        var core = try Flow(configuration, recipients: recipients)
         try core.beginTransaction(clock: now, boundsTimes: true)
         var batch = EventBatch(.requests, topic: configuration.topics.requests)
         return try Array(key.utf8).withUnsafeBytes { key in

@@ -1,4 +1,4 @@
-import DispatchRecords
+import Notifications
 import Testing
 
 @testable import Broadcasts

@@ -1,5 +1,4 @@
-import DispatchRecords
-import Events
+import Notifications
 import Testing
 
 @testable import Broadcasts

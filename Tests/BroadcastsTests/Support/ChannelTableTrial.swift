@@ -1,6 +1,5 @@
-import Events
+import Notifications
 import StateStore
-import Subscriptions
 
 @testable import Broadcasts
 

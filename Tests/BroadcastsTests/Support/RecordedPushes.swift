@@ -1,5 +1,4 @@
-import DispatchRecords
-import Events
+import Notifications
 
 @testable import Broadcasts
 

@@ -1,6 +1,5 @@
 import Digests
-import Events
-import Subscriptions
+import Notifications
 
 /// A device: a number is a token.
 struct TestDevice: Hashable {

@@ -1,5 +1,5 @@
-import Events
 import Foundation
+import Notifications
 import StateStore
 import TestSupport
 import Testing

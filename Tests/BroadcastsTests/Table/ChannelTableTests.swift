@@ -1,4 +1,4 @@
-import Events
+import Notifications
 import StateStore
 import Testing
 

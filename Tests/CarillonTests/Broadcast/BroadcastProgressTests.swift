@@ -1,5 +1,5 @@
 import Broadcasts
-import Events
+import Notifications
 import Testing
 
 @testable import carillon

@@ -1,6 +1,6 @@
 import Broadcasts
-import Events
 import NotificationPayload
+import Notifications
 import Pipeline
 
 @testable import carillon

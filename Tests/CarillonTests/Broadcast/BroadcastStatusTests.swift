@@ -1,7 +1,7 @@
 import Broadcasts
-import Deliveries
 import Foundation
 import NotificationPayload
+import Notifications
 import Telemetry
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import Broadcasts
-import Events
 import NotificationPayload
-import Subscriptions
+import Notifications
 import Testing
 
 @testable import carillon

@@ -1,6 +1,6 @@
 import Broadcasts
-import Deliveries
 import Foundation
+import Notifications
 import Testing
 
 @testable import KafkaClient

@@ -1,8 +1,8 @@
 import Testing
 
 @testable import KafkaClient
+@testable import Notifications
 @testable import Pipeline
-@testable import Subscriptions
 @testable import carillon
 
 /// A topic of three partitions with one key, on which the mending is tried at every step.

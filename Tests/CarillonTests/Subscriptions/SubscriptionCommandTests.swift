@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import KafkaClient
-@testable import Subscriptions
+@testable import Notifications
 
 @Suite struct SubscriptionCommandTests {
     @Test("an invalid token is refused without being shown")

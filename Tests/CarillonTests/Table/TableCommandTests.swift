@@ -1,5 +1,5 @@
 import Foundation
-import Subscriptions
+import Notifications
 import TestSupport
 import Testing
 

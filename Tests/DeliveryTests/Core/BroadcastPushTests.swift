@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 import Pipeline
 import Testing
 

@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 import Testing
 
 @testable import Delivery

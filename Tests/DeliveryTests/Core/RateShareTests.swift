@@ -1,6 +1,5 @@
-import Deliveries
+import Notifications
 import Pipeline
-import Subscriptions
 import Testing
 
 @testable import Delivery

@@ -1,5 +1,5 @@
-import Deliveries
 import Foundation
+import Notifications
 import Testing
 
 @testable import Delivery

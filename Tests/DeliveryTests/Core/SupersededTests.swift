@@ -1,5 +1,4 @@
-import Deliveries
-import Subscriptions
+import Notifications
 import Testing
 
 @testable import Delivery

@@ -1,6 +1,6 @@
-import Deliveries
 import Digests
 import JSONReader
+import Notifications
 import TestSupport
 import Testing
 

@@ -1,6 +1,5 @@
-import Deliveries
 import JSONReader
-import Subscriptions
+import Notifications
 import Testing
 
 @testable import Delivery

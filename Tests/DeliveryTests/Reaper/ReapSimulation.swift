@@ -1,7 +1,5 @@
-import Deliveries
 import Digests
-import Events
-import Subscriptions
+import Notifications
 import TestSupport
 
 @testable import Delivery

@@ -1,4 +1,4 @@
-import Deliveries
+import Notifications
 
 @testable import Delivery
 @testable import KafkaClient

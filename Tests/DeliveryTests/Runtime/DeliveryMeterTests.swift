@@ -1,5 +1,4 @@
-import Deliveries
-import Subscriptions
+import Notifications
 import Telemetry
 import TestSupport
 import Testing

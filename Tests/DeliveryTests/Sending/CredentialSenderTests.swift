@@ -1,9 +1,8 @@
-import Deliveries
 import Foundation
 import KafkaClient
+import Notifications
 import Pipeline
 import ProviderStandIn
-import Subscriptions
 import Telemetry
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
-import Deliveries
 import Foundation
 import Hosting
 import KafkaClient
+import Notifications
 import Pipeline
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
-import Deliveries
 import Foundation
 import Hosting
+import Notifications
 import Pipeline
 import Streaming
 import TestSupport

@@ -1,8 +1,7 @@
 import FuzzSupport
-import Subscriptions
 
 @testable import Delivery
-@testable import Events
+@testable import Notifications
 @testable import Time
 
 /// What an answer means is within bounds, is the same a second time, and ends its push or has it tried again.

@@ -1,6 +1,6 @@
 import FuzzSupport
 
-@testable import Events
+@testable import Notifications
 
 /// What comes from a provider or from Kafka, to everything of the sender that reads it. The headers of ``RecordInput`` are
 /// those of an answer or of a record; its value is a body, a value, a note or metadata, and is read as each of them. The header `status` is the answer's status, `key` the record's key.

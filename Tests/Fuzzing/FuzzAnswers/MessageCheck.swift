@@ -1,11 +1,9 @@
-import Deliveries
 import FuzzSupport
 import JSONReader
 import NotificationPayload
-import Subscriptions
 
 @testable import Delivery
-@testable import Events
+@testable import Notifications
 
 /// A dispatch record: to whom it goes, and the requests that are made of its value, compared with another parser's reading.
 struct MessageCheck: ~Copyable {

@@ -1,6 +1,5 @@
-import Deliveries
 import FuzzSupport
-import Subscriptions
+import Notifications
 
 @testable import Delivery
 

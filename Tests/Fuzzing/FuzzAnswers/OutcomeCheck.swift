@@ -1,8 +1,8 @@
-import Deliveries
 import Digests
 import FuzzSupport
 import JSONReader
 import NotificationPayload
+import Notifications
 
 /// The body as a value of notifications.deliveries.
 struct OutcomeCheck: ~Copyable {

@@ -1,8 +1,7 @@
-import Deliveries
 import FuzzSupport
 import JSONReader
 import NotificationPayload
-import Subscriptions
+import Notifications
 
 @testable import Delivery
 

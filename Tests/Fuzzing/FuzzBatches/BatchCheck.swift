@@ -1,17 +1,13 @@
 import CarillonTesting
 import FuzzSupport
 
-@testable import Events
-@testable import Extraction
-@testable import FanOut
-@testable import OrderState
+@testable import Notifications
 @testable import Pipeline
-@testable import Subscriptions
 
 /// Runs the records of a partition through the core, with the state of their orders and their timers.
 struct BatchCheck: ~Copyable {
     private var core = must {
-        PipelineCore(
+        Flow(
             rules: try ExtractionRules(timeZone: "Europe/Berlin"), orders: OrderRules(), requests: RequestRules(),
             rendering: RenderSettings(), maxDevicesPerEvent: 1_000, maxBytesPerEvent: 1 << 24,
             fanOut: try FanOut(

@@ -1,7 +1,7 @@
 import FuzzSupport
 import KafkaClient
 
-@testable import Events
+@testable import Notifications
 
 /// Writes records as one batch of a codec and reads them again, through librdkafka's own cluster.
 ///

@@ -1,8 +1,7 @@
 import FuzzSupport
 import JSONReader
 
-@testable import DispatchRecords
-@testable import Events
+@testable import Notifications
 @testable import Pipeline
 
 /// Counts what the core writes, and checks each record of it.
@@ -12,7 +11,7 @@ struct CheckingSink: RecordSink {
     private(set) var suppressions = 0
 
     mutating func dispatch(
-        _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notifications.Notification, from event: EventRecord
     ) {
         dispatches += 1
         expect(record.key.count == 64, "the key is a SHA-256 in hex")

@@ -1,20 +1,15 @@
 import FuzzSupport
 import Glibc
 
-@testable import DispatchRecords
-@testable import Events
-@testable import Extraction
-@testable import FanOut
-@testable import OrderState
+@testable import Notifications
 @testable import Pipeline
-@testable import Subscriptions
 
 /// Reads a line, runs its record through the pipeline's core, and reads back what `render` writes of it.
 struct RenderCheck: ~Copyable {
     private let boundsTimes: Bool
     private var line = RecordLine()
     private var lineAgain = RecordLine()
-    private var core: PipelineCore
+    private var core: Flow
     private var batch = EventBatch(.orders, topic: "orders.events")
     private var writer: RecordLineWriter
     /// A file without a name.
@@ -26,7 +21,7 @@ struct RenderCheck: ~Copyable {
     init(boundsTimes: Bool) {
         self.boundsTimes = boundsTimes
         core = must {
-            PipelineCore(
+            Flow(
                 rules: try ExtractionRules(timeZone: "Europe/Berlin"), orders: OrderRules(), requests: RequestRules(),
                 rendering: RenderSettings(),
                 maxDevicesPerEvent: 1_000, maxBytesPerEvent: 1 << 24,

@@ -1,7 +1,6 @@
-import Events
-import Extraction
 import FuzzSupport
 import NotificationPayload
+import Notifications
 
 /// Extracts a record twice, in buffers that earlier records have used, and checks the results.
 struct ExtractionCheck: ~Copyable {
@@ -87,7 +86,9 @@ struct ExtractionCheck: ~Copyable {
         }
     }
 
-    private func check(_ encoded: String, _ notification: Events.Notification, _ order: Events.Notification.Order) {
+    private func check(
+        _ encoded: String, _ notification: Notifications.Notification, _ order: Notifications.Notification.Order
+    ) {
         let payload = checkPayload(encoded, of: order)
         expect(payload.orderID == batch.string(order.orderID), "payload and notification name the same order")
         expect(payload.placeID == batch.string(order.placeID), "payload and notification name the same place")
@@ -100,7 +101,7 @@ struct ExtractionCheck: ~Copyable {
             "a change of status has its two, and nothing else has")
     }
 
-    private func checkPayload(_ encoded: String, of order: Events.Notification.Order) -> OrderPayload {
+    private func checkPayload(_ encoded: String, of order: Notifications.Notification.Order) -> OrderPayload {
         switch order.eventType {
         case .known:
             return FuzzSupport.checkPayload(encoded, isDegraded: order.isDegraded, needsPlace: needsPlace)

@@ -1,18 +1,13 @@
 import FuzzSupport
 
-@testable import DispatchRecords
-@testable import Events
-@testable import Extraction
-@testable import FanOut
-@testable import OrderState
+@testable import Notifications
 @testable import Pipeline
-@testable import Subscriptions
 
 /// Runs a request through the pipeline's core twice, in buffers that earlier requests have used, and checks the results.
 struct RequestCheck: ~Copyable {
     private static let now = RecordInput.noon
 
-    private var core: PipelineCore
+    private var core: Flow
     private var batch = EventBatch(.requests, topic: "notifications.requests")
 
     /// - Parameter changesSettings: every setting of requests is another one than the default.
@@ -26,7 +21,7 @@ struct RequestCheck: ~Copyable {
             rendering.sendsNotificationCount = true
         }
         core = must {
-            PipelineCore(
+            Flow(
                 rules: try ExtractionRules(timeZone: "UTC"), orders: OrderRules(), requests: requests,
                 rendering: rendering, maxDevicesPerEvent: 10_000, maxBytesPerEvent: 1 << 24,
                 fanOut: try FanOut(

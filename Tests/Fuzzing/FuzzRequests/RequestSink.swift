@@ -2,8 +2,7 @@ import FuzzSupport
 import JSONReader
 import NotificationPayload
 
-@testable import DispatchRecords
-@testable import Events
+@testable import Notifications
 @testable import Pipeline
 
 /// Keeps what the core writes of a request, and checks each record of it.
@@ -18,7 +17,7 @@ struct RequestSink: RecordSink, Equatable {
     private(set) var texts: [String] = []
 
     mutating func dispatch(
-        _ record: DispatchRecord, for notification: Events.Notification, from event: EventRecord
+        _ record: DispatchRecord, for notification: Notifications.Notification, from event: EventRecord
     ) {
         dispatches += 1
         expect(record.key.count == 64, "the key is a SHA-256 in hex")
@@ -117,7 +116,7 @@ struct RequestSink: RecordSink, Equatable {
     // MARK: What the app reads
 
     /// The library for phones reads the content that the request had, with the record's message id.
-    private func checkReading(_ json: JSONValue, of notification: Events.Notification) {
+    private func checkReading(_ json: JSONValue, of notification: Notifications.Notification) {
         let text = texts[texts.count - 1]
         guard let record = PushValue(json: text) else { fail("the library reads no JSON in \(text)") }
         guard let push = record["message"] ?? record["payload"] else { fail("the record has no message") }

@@ -1,7 +1,6 @@
 import FuzzSupport
 
-@testable import FanOut
-@testable import Subscriptions
+@testable import Notifications
 
 /// Applies records as one batch and one by one: the table is the same.
 enum BatchCheck {

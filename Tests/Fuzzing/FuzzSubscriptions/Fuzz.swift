@@ -1,8 +1,6 @@
 import FuzzSupport
 
-@testable import Events
-@testable import FanOut
-@testable import Subscriptions
+@testable import Notifications
 
 /// A record of notifications.subscriptions: its key up to a newline, then its value; without a newline the whole input
 /// is the value, and the key is derived from it. It is also read as several records (``BatchCheck``).

@@ -1,4 +1,4 @@
-import Events
+import Notifications
 
 /// A record as the fuzzers read it: lines up to an empty one, then its value; without an empty line the whole input is the
 /// value.

@@ -1,5 +1,4 @@
-import FanOut
-import Subscriptions
+import Notifications
 
 /// An Android phone and an iPhone for everybody.
 package struct TwoDevices: TokenResolver {

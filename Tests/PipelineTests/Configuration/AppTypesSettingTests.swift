@@ -1,5 +1,5 @@
-import Extraction
 import Foundation
+import Notifications
 import TestSupport
 import Testing
 

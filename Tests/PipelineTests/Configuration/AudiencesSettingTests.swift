@@ -2,7 +2,7 @@ import NotificationPayload
 import TestSupport
 import Testing
 
-@testable import Extraction
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("The settings audiences and audiences.<type> (docs/rules.md §5.4)")

@@ -1,5 +1,5 @@
-import Extraction
 import KafkaClient
+import Notifications
 import Testing
 
 @testable import Pipeline

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Extraction
+@testable import Notifications
 @testable import Pipeline
 
 @Suite struct ConfigurationLimitsTests {

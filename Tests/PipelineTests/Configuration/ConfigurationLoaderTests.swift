@@ -2,7 +2,7 @@ import Foundation
 import Telemetry
 import Testing
 
-@testable import OrderState
+@testable import Notifications
 @testable import Pipeline
 
 @Suite struct ConfigurationLoaderTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import DispatchRecords
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("The settings display and display.templates (docs/rules.md §7.1)")

@@ -1,9 +1,8 @@
 import Foundation
-import OrderState
 import TestSupport
 import Testing
 
-@testable import Extraction
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("The setting events.members (docs/rules.md §5.6)")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Extraction
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("The hash of the rules")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Extraction
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("The setting events.types (docs/rules.md §5.7)")

@@ -6,11 +6,8 @@ import Synchronization
 import Telemetry
 import Testing
 
-@testable import Events
-@testable import Extraction
-@testable import FanOut
+@testable import Notifications
 @testable import Pipeline
-@testable import Subscriptions
 
 /// A store in memory that can be made full.
 final class FullStore: OrderedStore {

@@ -2,9 +2,8 @@ import KafkaClient
 import Telemetry
 import Testing
 
-@testable import FanOut
+@testable import Notifications
 @testable import Pipeline
-@testable import Subscriptions
 
 @Suite("Misplaced subscriptions", .timeLimit(.minutes(30)))
 struct MisplacedSubscriptionTests {

@@ -5,7 +5,7 @@ import Streaming
 import TestSupport
 import Testing
 
-@testable import FanOut
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("The follower of the subscriptions", .timeLimit(.minutes(30)))

@@ -1,11 +1,10 @@
 import Digests
 import Foundation
 import KafkaClient
-import OrderState
 import TestSupport
 import Testing
 
-@testable import Events
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("An entry of the journal")

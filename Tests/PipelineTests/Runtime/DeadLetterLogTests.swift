@@ -1,5 +1,5 @@
 import CarillonTesting
-import Events
+import Notifications
 import Telemetry
 import TestSupport
 import Testing

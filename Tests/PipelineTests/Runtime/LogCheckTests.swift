@@ -2,7 +2,7 @@ import KafkaClient
 import Testing
 
 @testable import Digests
-@testable import Events
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("Stores recognise the log that they came from")

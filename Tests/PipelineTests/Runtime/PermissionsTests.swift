@@ -1,7 +1,7 @@
 import KafkaClient
 import Testing
 
-@testable import Extraction
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("What a refusal says of the permission that is missing")

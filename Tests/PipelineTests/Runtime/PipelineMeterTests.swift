@@ -1,9 +1,7 @@
 import Telemetry
 import Testing
 
-@testable import Events
-@testable import Extraction
-@testable import OrderState
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("The meter: what monitoring sees")

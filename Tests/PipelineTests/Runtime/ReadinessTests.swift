@@ -1,8 +1,8 @@
 import Telemetry
 import Testing
 
-@testable import Extraction
 @testable import Hosting
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("Readiness: what a pipeline waits for")

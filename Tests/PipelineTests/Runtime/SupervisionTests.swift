@@ -4,9 +4,8 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import FanOut
+@testable import Notifications
 @testable import Pipeline
-@testable import Subscriptions
 
 @Suite("The end of a pipeline whose threads do not end", .timeLimit(.minutes(30)))
 struct SupervisionTests {

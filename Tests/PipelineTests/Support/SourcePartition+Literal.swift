@@ -1,4 +1,4 @@
-import Events
+import Notifications
 
 @testable import Pipeline
 

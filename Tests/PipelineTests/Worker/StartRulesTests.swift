@@ -1,7 +1,7 @@
 import KafkaClient
 import Testing
 
-@testable import OrderState
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("Where a worker may start")

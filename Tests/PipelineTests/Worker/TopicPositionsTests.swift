@@ -1,8 +1,7 @@
 import Testing
 
 @testable import Digests
-@testable import Events
-@testable import OrderState
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("Where a worker is in the partitions of a topic")

@@ -4,12 +4,10 @@ import Telemetry
 import TestSupport
 import Testing
 
-@testable import Extraction
-@testable import FanOut
 @testable import Hosting
 @testable import KafkaClient
+@testable import Notifications
 @testable import Pipeline
-@testable import Subscriptions
 
 @Suite("The clients of a worker", .timeLimit(.minutes(30)))
 struct WorkerClientTests {

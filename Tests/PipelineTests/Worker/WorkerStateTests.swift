@@ -1,7 +1,6 @@
 import Testing
 
-@testable import Events
-@testable import Extraction
+@testable import Notifications
 @testable import Pipeline
 
 @Suite("What a worker keeps in mind")

@@ -1,8 +1,7 @@
 import CarillonTesting
-import Events
-import Extraction
 import Foundation
 import KafkaClient
+import Notifications
 import Pipeline
 import TestSupport
 import Testing

@@ -1,12 +1,11 @@
 import CarillonTesting
-import Events
 import Foundation
 import KafkaClient
 import Pipeline
 import TestSupport
 import Testing
 
-@testable import Extraction
+@testable import Notifications
 @testable import Replay
 @testable import carillon
 

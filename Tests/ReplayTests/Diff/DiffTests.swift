@@ -1,7 +1,6 @@
 import CarillonTesting
 import Digests
-import Extraction
-import FanOut
+import Notifications
 import Pipeline
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import CarillonTesting
-import DispatchRecords
 import NotificationPayload
+import Notifications
 import Pipeline
 import Testing
 

@@ -1,6 +1,6 @@
 import CarillonTesting
 import Digests
-import FanOut
+import Notifications
 import Pipeline
 import TestSupport
 import Testing

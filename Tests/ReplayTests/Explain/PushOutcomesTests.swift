@@ -1,6 +1,5 @@
-import Deliveries
-import Events
 import Foundation
+import Notifications
 import Pipeline
 import Testing
 

@@ -1,10 +1,7 @@
 import CarillonTesting
 import Digests
-import Events
-import Extraction
-import FanOut
 import Foundation
-import OrderState
+import Notifications
 import Pipeline
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import CarillonTesting
 import Digests
-import Events
-import OrderState
+import Notifications
 import Pipeline
 import TestSupport
 import Testing

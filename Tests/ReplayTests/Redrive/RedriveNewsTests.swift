@@ -1,8 +1,6 @@
 import CarillonTesting
 import Digests
-import Events
-import Extraction
-import FanOut
+import Notifications
 import Pipeline
 import TestSupport
 import Testing

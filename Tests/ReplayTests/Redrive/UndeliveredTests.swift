@@ -1,6 +1,6 @@
 import CarillonTesting
-import Deliveries
 import Digests
+import Notifications
 import Pipeline
 import Testing
 

@@ -1,6 +1,6 @@
-import Extraction
 import Foundation
 import KafkaClient
+import Notifications
 import Pipeline
 import Testing
 

@@ -1,11 +1,8 @@
 import Pipeline
 import Testing
 
-@testable import DispatchRecords
-@testable import Events
-@testable import FanOut
+@testable import Notifications
 @testable import Replay
-@testable import Subscriptions
 
 @Suite("What a dispatch record says")
 struct PushPayloadTests {

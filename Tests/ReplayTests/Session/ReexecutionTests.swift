@@ -1,7 +1,6 @@
 import CarillonTesting
 import Digests
-import Events
-import FanOut
+import Notifications
 import Pipeline
 import Replay
 import TestSupport

@@ -1,9 +1,8 @@
 import StageSupport
 import Testing
 
-@testable import Events
+@testable import Notifications
 @testable import Replay
-@testable import Subscriptions
 
 @Suite("The subscriptions of the past")
 struct SubscriptionHistoryTests {

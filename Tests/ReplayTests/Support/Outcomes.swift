@@ -1,5 +1,4 @@
-import Deliveries
-import Subscriptions
+import Notifications
 
 extension DeliveryRecord {
     /// An outcome of a dispatch record of partition 0.

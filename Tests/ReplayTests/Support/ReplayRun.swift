@@ -1,8 +1,6 @@
-import Events
-import FanOut
+import Notifications
 import Pipeline
 import Replay
-import Subscriptions
 
 /// The input of a replay of a ``ToyPipeline``, as it would be read from Kafka.
 struct ReplayRun {

@@ -1,11 +1,7 @@
 import CarillonTesting
-import Events
-import Extraction
-import FanOut
 import KafkaClient
-import OrderState
+import Notifications
 import Pipeline
-import Subscriptions
 import TestSupport
 
 @testable import Replay
@@ -63,7 +59,7 @@ struct ToyPipeline: ~Copyable {
 
     let configuration: PipelineConfiguration
     private let table: SubscriptionTable
-    private var core: PipelineCore
+    private var core: Flow
     private let memory = Memory()
     private(set) var logs: [[SampleRecord]] = Array(repeating: [], count: Int(partitions))
     private(set) var requests: [[SampleRecord]] = Array(repeating: [], count: Int(requestPartitions))
@@ -84,7 +80,7 @@ struct ToyPipeline: ~Copyable {
         configuration.topics = Self.topics
         try adjust(&configuration)
         let table = SubscriptionTable.inMemory(partitions: 2)
-        let core = try PipelineCore(configuration, recipients: .table(table))
+        let core = try Flow(configuration, recipients: .table(table))
         self.configuration = configuration
         self.table = table
         self.core = core

@@ -1,5 +1,5 @@
-import Events
 import JSONReader
+import Notifications
 
 /// The reason in an answer of APNs.
 struct APNsAnswer {

@@ -1,5 +1,5 @@
 import JSONReader
-import Subscriptions
+import Notifications
 
 /// A dispatch record for APNs: which device and environment, and its request.
 package struct APNsRequest: Equatable, Sendable {

@@ -1,4 +1,4 @@
-import Events
+import Notifications
 import TestSupport
 
 @testable import Broadcasts

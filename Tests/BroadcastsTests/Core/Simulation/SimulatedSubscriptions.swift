@@ -1,4 +1,4 @@
-import Events
+import Notifications
 
 /// A partition of a compacted topic of subscriptions: everything that was ever written, and what compaction has left.
 ///

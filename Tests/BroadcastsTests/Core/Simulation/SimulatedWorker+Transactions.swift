@@ -1,6 +1,5 @@
-import Events
 import KafkaClient
-import Subscriptions
+import Notifications
 
 @testable import Broadcasts
 @testable import Streaming

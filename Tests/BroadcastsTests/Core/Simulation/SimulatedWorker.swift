@@ -1,7 +1,5 @@
-import DispatchRecords
-import Events
+import Notifications
 import StateStore
-import Subscriptions
 
 @testable import Broadcasts
 

@@ -1,2 +1,0 @@
-// Its types are made of times.
-@_exported import Time

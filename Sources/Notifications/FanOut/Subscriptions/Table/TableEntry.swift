@@ -1,0 +1,97 @@
+import NotificationPayload
+import StateStore
+
+/// How the table stores a device. Key: 16 bytes of the audience's SHA-256 and the 32 bytes of the token's. Value: a
+/// head of 25 bytes, the app, the token, the locale. Numbers are little-endian.
+///
+/// One entry per device, so that 100,000 devices of one audience load in linear time (docs/code.md §7).
+package enum TableEntry {
+    /// Written into every value and into the checkpoint: a table of another version is wiped and filled again (ADR 30).
+    package static let version: UInt8 = 4
+    package static let audienceCount = 16
+    package static let keyCount = 48
+    private static let headCount = 25
+
+    /// The offsets of the head's fields. ``Device/registeredAt`` reads its field relative to the app.
+    private enum Place {
+        static let version = 0
+        static let platform = 1
+        static let environment = 2
+        static let needsEscaping = 3
+        static let appCount = 4
+        static let tokenCount = 6
+        static let lastSeen = 8
+        static let localeCount = 16
+        static let registeredAt = 17
+    }
+
+    /// Appends the value of a valid subscription.
+    static func append(_ fields: SubscriptionFields, _ platform: Platform, to values: inout ByteWriter) {
+        let needsEscaping = Device.needsEscaping(fields.token) || Device.needsEscaping(fields.app)
+        let locale = fields.storedLocale
+        withUnsafeTemporaryAllocation(byteCount: headCount, alignment: 8) { head in
+            head.storeBytes(of: version, toByteOffset: Place.version, as: UInt8.self)
+            head.storeBytes(of: platform.code, toByteOffset: Place.platform, as: UInt8.self)
+            head.storeBytes(of: fields.environment.code, toByteOffset: Place.environment, as: UInt8.self)
+            head.storeBytes(of: needsEscaping.code, toByteOffset: Place.needsEscaping, as: UInt8.self)
+            head.storeBytes(
+                of: UInt16(fields.app.count).littleEndian, toByteOffset: Place.appCount, as: UInt16.self)
+            head.storeBytes(
+                of: UInt16(fields.token.count).littleEndian, toByteOffset: Place.tokenCount, as: UInt16.self)
+            store(fields.lastSeenAt, at: Place.lastSeen, in: head)
+            head.storeBytes(of: UInt8(locale.count), toByteOffset: Place.localeCount, as: UInt8.self)
+            store(fields.registeredAt, at: Place.registeredAt, in: head)
+            values.append(UnsafeRawBufferPointer(head))
+        }
+        values.append(fields.app)
+        values.append(fields.token)
+        values.append(locale)
+    }
+
+    private static func store(_ time: WallTime?, at place: Int, in head: UnsafeMutableRawBufferPointer) {
+        let milliseconds = time?.milliseconds ?? Device.unknownTime
+        head.storeBytes(of: milliseconds.littleEndian, toByteOffset: place, as: Int64.self)
+    }
+
+    /// The device of an entry, which points into it; nil if ``append(_:_:to:)`` did not write it.
+    package static func device(_ entry: StoreEntry, audience: Int32) -> Device? {
+        guard entry.value.count >= headCount, entry.key.count == keyCount,
+            let key = entry.key.baseAddress, let value = entry.value.baseAddress,
+            value.load(fromByteOffset: Place.version, as: UInt8.self) == version,
+            let platform = Platform(code: value.load(fromByteOffset: Place.platform, as: UInt8.self)),
+            let environment = PushEnvironment(code: value.load(fromByteOffset: Place.environment, as: UInt8.self)),
+            let needsEscaping = Bool(code: value.load(fromByteOffset: Place.needsEscaping, as: UInt8.self))
+        else { return nil }
+        let appCount = UInt16(littleEndian: value.loadUnaligned(fromByteOffset: Place.appCount, as: UInt16.self))
+        let tokenCount = UInt16(littleEndian: value.loadUnaligned(fromByteOffset: Place.tokenCount, as: UInt16.self))
+        let localeCount = value.load(fromByteOffset: Place.localeCount, as: UInt8.self)
+        guard entry.value.count == headCount + Int(appCount) + Int(tokenCount) + Int(localeCount) else { return nil }
+        return Device(
+            hashStart: key + audienceCount,
+            tokenStart: value + headCount + Int(appCount),
+            appStart: value + headCount,
+            tokenCount: tokenCount,
+            appCount: appCount,
+            platform: platform,
+            environment: environment,
+            needsEscaping: needsEscaping,
+            localeCount: localeCount,
+            audience: audience,
+            lastSeenMilliseconds: Int64(
+                littleEndian: value.loadUnaligned(fromByteOffset: Place.lastSeen, as: Int64.self)))
+    }
+}
+
+extension Bool {
+    /// The code in the table.
+    var code: UInt8 { self ? 1 : 0 }
+
+    /// Nil for a code that this version does not write.
+    init?(code: UInt8) {
+        switch code {
+        case 0: self = false
+        case 1: self = true
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import NotificationPayload
+
+/// The headers of a notification's records (docs/code.md §4). The names are written once, the values once per
+/// notification; up to three of the values are replaced for each device.
+struct MessageHeaders: ~Copyable {
+    private var text = ByteWriter(capacity: 1_024)
+    private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
+    /// The headers of every record, and those that the settings turn on.
+    private let fixedCount: Int
+    private var count = 0
+    /// The bytes of the names, and of the values that are the same for all devices.
+    private var sharedSize = 0
+    private let eventTypePlace: Int?
+    private let audiencePlace: Int?
+    private let appPlace: Int?
+    private let orderIDPlace: Int?
+
+    init(_ optional: Set<RenderSettings.OptionalHeader>) {
+        headers.initialize(repeating: EventHeader(name: UnsafeRawBufferPointer(start: nil, count: 0), value: nil))
+        let requested = optional.map(\.header)
+        let fixed = DispatchHeader.allCases.filter { header in
+            switch header {
+            case .messageID, .platform, .source, .expiresAt: true
+            case .eventType, .audience, .app, .orderID: requested.contains(header)
+            // The notification's own headers, and that of a replay.
+            case .degraded, .traceparent, .replay: false
+            }
+        }
+        eventTypePlace = fixed.firstIndex(of: .eventType)
+        audiencePlace = fixed.firstIndex(of: .audience)
+        appPlace = fixed.firstIndex(of: .app)
+        orderIDPlace = fixed.firstIndex(of: .orderID)
+        fixedCount = fixed.count
+        for (place, header) in fixed.enumerated() { headers[place].name = header.bytes }
+    }
+
+    deinit {
+        headers.deinitialize()
+        headers.deallocate()
+    }
+
+    /// Prepares an order's notification.
+    ///
+    /// - Parameter expiresAt: in milliseconds, as decimal digits.
+    mutating func begin(
+        _ notification: Notification, _ order: Notification.Order, _ batch: borrowing EventBatch,
+        _ expiresAt: UnsafeRawBufferPointer
+    ) {
+        beginShared(
+            batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
+            reserving: order.orderID.count
+        ) { $0.append(order.eventType) }
+        count = fixedCount
+        if let orderIDPlace {
+            // A request's own header may be in its place.
+            headers[orderIDPlace].name = DispatchHeader.orderID.bytes
+            copy(batch.bytes(order.orderID), to: orderIDPlace)
+        }
+        if order.isDegraded {
+            let field = DispatchRecord.MissingField.orderID
+            add(EventHeader(name: DispatchHeader.degraded.bytes, value: UnsafeRawBufferPointer(field.name)))
+        }
+        finish(traceparent: batch.records[notification.record].traceparent)
+    }
+
+    /// Prepares a request's notification: the same without the order's id, which is the last of the fixed headers.
+    mutating func begin(
+        _ notification: Notification, _ content: RequestNotification.Content, _ batch: borrowing EventBatch,
+        _ expiresAt: UnsafeRawBufferPointer
+    ) {
+        beginShared(
+            batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
+            reserving: 0
+        ) { $0.append(content.rawValue) }
+        count = orderIDPlace ?? fixedCount
+        finish(traceparent: batch.records[notification.record].traceparent)
+    }
+
+    /// Prepares a broadcast: the same headers as a request's.
+    ///
+    /// - Parameter own: the headers of its record.
+    mutating func begin(
+        _ broadcast: BroadcastNotification, _ record: EventRecord, of topic: String, own: [EventHeader]
+    ) {
+        var messageID = broadcast.messageID
+        var expiresAt = String(broadcast.expiresAt.milliseconds)
+        messageID.withUTF8 { messageID in
+            expiresAt.withUTF8 { expiresAt in
+                beginShared(
+                    UnsafeRawBufferPointer(messageID), record, of: topic, UnsafeRawBufferPointer(expiresAt),
+                    reserving: 0
+                ) { $0.append(DispatchRecord.NotificationType.broadcast.rawValue) }
+            }
+        }
+        count = orderIDPlace ?? fixedCount
+        finish(traceparent: Traceparent.first(of: own))
+    }
+
+    private mutating func beginShared(
+        _ messageID: UnsafeRawBufferPointer, _ record: EventRecord, of topic: String,
+        _ expiresAt: UnsafeRawBufferPointer, reserving more: Int, type writeType: (inout ByteWriter) -> Void
+    ) {
+        text.removeAll()
+        // Reserves room for everything at once, so that no address changes while the headers are written: the three
+        // texts, two separators, and three numbers of at most 20 digits.
+        text.reserve(messageID.count + more + topic.utf8.count + 128)
+
+        copy(messageID, to: DispatchHeader.messageID.rawValue)
+        var start = text.count
+        DispatchRecord.Source.append(topic: topic, partition: record.partition, offset: record.offset, to: &text)
+        headers[DispatchHeader.source.rawValue].value = written(from: start)
+        start = text.count
+        text.append(expiresAt)
+        headers[DispatchHeader.expiresAt.rawValue].value = written(from: start)
+        if let eventTypePlace {
+            start = text.count
+            writeType(&text)
+            headers[eventTypePlace].value = written(from: start)
+        }
+    }
+
+    private mutating func finish(traceparent: UnsafeRawBufferPointer?) {
+        if let traceparent { add(EventHeader(name: DispatchHeader.traceparent.bytes, value: traceparent)) }
+        sharedSize = 0
+        for place in 0..<count {
+            sharedSize += headers[place].name.count
+            if place == DispatchHeader.platform.rawValue || place == audiencePlace || place == appPlace { continue }
+            sharedSize += headers[place].value?.count ?? 0
+        }
+    }
+
+    /// The bytes of the names and values for one device.
+    func size(for device: Device, audience: UnsafeRawBufferPointer) -> Int {
+        var size = sharedSize + device.platform.headerValue.count
+        if audiencePlace != nil { size += audience.count }
+        if appPlace != nil { size += device.app.count }
+        return size
+    }
+
+    /// The headers for one device.
+    mutating func list(
+        for device: Device, audience: UnsafeRawBufferPointer
+    ) -> UnsafeBufferPointer<EventHeader> {
+        headers[DispatchHeader.platform.rawValue].value = device.platform.headerValue
+        if let audiencePlace {
+            headers[audiencePlace].value = audience
+        }
+        if let appPlace {
+            headers[appPlace].value = device.app
+        }
+        return UnsafeBufferPointer(rebasing: headers[..<count])
+    }
+
+    private mutating func copy(_ bytes: UnsafeRawBufferPointer, to place: Int) {
+        let start = text.count
+        text.append(bytes)
+        headers[place].value = written(from: start)
+    }
+
+    private mutating func add(_ header: EventHeader) {
+        headers[count] = header
+        count += 1
+    }
+
+    private func written(from start: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: text.bytes[start...])
+    }
+}
