@@ -5,12 +5,12 @@ extension Extractor {
     /// row 9).
     mutating func processList(_ event: Event, in batch: inout EventBatch) throws(DeadLetter) -> SuppressionReason? {
         listedIDs.removeAll()
-        listedDeliveries.removeAll(keepingCapacity: true)
+        listedTimes.removeAll(keepingCapacity: true)
         let members = event.members
         let place = arena.text(members.values(of: .placeID))
         if let place {
             let zone = zones.zone(of: place)
-            listedDeliveries.append((zone, Delivery(of: members, listed: mapped.listed, in: zone, notes: &notes)))
+            listedTimes.append((zone, DeliveryTime(of: members, listed: mapped.listed, in: zone, notes: &notes)))
         }
         let list = OrderList(
             event: event, place: place, first: batch.notifications.count, textCount: arena.count)
@@ -62,7 +62,8 @@ extension Extractor {
             return
         }
         let place = try required(list.place, of: list.event.type, orderID: id)
-        try append(OrderMembers(nil), id: id, source: .event, place: place, delivery: Delivery(), of: list, in: &batch)
+        try append(
+            OrderMembers(nil), id: id, source: .event, place: place, delivery: DeliveryTime(), of: list, in: &batch)
     }
 
     private mutating func append(
@@ -72,14 +73,14 @@ extension Extractor {
         let (id, source) = orderID(of: order)
         let place = try required(
             list.place ?? place(of: order, shipping: shipping), of: list.event.type, orderID: id)
-        let delivery = Delivery(of: order, shipping: shipping, in: zones.zone(of: place), notes: &notes)
+        let delivery = DeliveryTime(of: order, shipping: shipping, in: zones.zone(of: place), notes: &notes)
         try append(order, id: id, source: source, place: place, delivery: delivery, of: list, in: &batch)
     }
 
     /// Notifies once per id; what the order lacks about its delivery is taken from the event.
     private mutating func append(
         _ order: OrderMembers, id: UnsafeRawBufferPointer?, source: FieldSource, place: UnsafeRawBufferPointer,
-        delivery: Delivery, of list: OrderList, in batch: inout EventBatch
+        delivery: DeliveryTime, of list: OrderList, in batch: inout EventBatch
     ) throws(DeadLetter) {
         let key = id ?? UnsafeRawBufferPointer(start: nil, count: 0)
         guard !listedIDs.contains(key, from: list.first, in: batch) else { return }
@@ -87,7 +88,7 @@ extension Extractor {
         let zone = zones.zone(of: place)
         var delivery = delivery
         if delivery.slot == nil || delivery.date == nil {
-            delivery.complete(with: listedDelivery(of: list.event.members, in: zone))
+            delivery.complete(with: listedTime(of: list.event.members, in: zone))
         }
         let resolved = ResolvedOrder(
             members: order, id: id, idSource: source, visibleID: visibleID(of: order), parentID: parentID(of: order),
@@ -97,11 +98,11 @@ extension Extractor {
     }
 
     /// The event's own slot and date in a zone, found once: an event has ten thousand orders and a megabyte of members.
-    private mutating func listedDelivery(of members: EventMembers, in zone: TimeZoneTable) -> Delivery {
-        if let known = listedDeliveries.first(where: { $0.zone.isSame(as: zone) }) { return known.delivery }
+    private mutating func listedTime(of members: EventMembers, in zone: TimeZoneTable) -> DeliveryTime {
+        if let known = listedTimes.first(where: { $0.zone.isSame(as: zone) }) { return known.delivery }
         var uncounted = ExtractionNotes()
-        let delivery = Delivery(of: members, listed: mapped.listed, in: zone, notes: &uncounted)
-        listedDeliveries.append((zone, delivery))
+        let delivery = DeliveryTime(of: members, listed: mapped.listed, in: zone, notes: &uncounted)
+        listedTimes.append((zone, delivery))
         return delivery
     }
 }

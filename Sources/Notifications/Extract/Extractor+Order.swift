@@ -20,7 +20,7 @@ extension Extractor {
         }
         let status = event.type.isStatusChange ? arena.text(members.values(of: .newStatus)) : nil
         let zone = zones.zone(of: place)
-        let delivery = Delivery(of: order, shipping: shipping, in: zone, notes: &notes)
+        let delivery = DeliveryTime(of: order, shipping: shipping, in: zone, notes: &notes)
         var resolved = ResolvedOrder(
             members: order, id: orderID, idSource: source, visibleID: visibleID(of: order),
             parentID: parentID(of: order),
@@ -230,7 +230,7 @@ struct ResolvedOrder {
     let parentID: UnsafeRawBufferPointer?
     /// Empty where it has none.
     let place: UnsafeRawBufferPointer
-    let delivery: Delivery
+    let delivery: DeliveryTime
     /// The new status of the event.
     var status: UnsafeRawBufferPointer?
     var change: StatusChange?

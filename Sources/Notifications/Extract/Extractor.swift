@@ -20,7 +20,7 @@ package struct Extractor: ~Copyable {
     var addedFields: [OrderPayloadBytes.Field] = []
     var listedIDs = NotificationIDs()
     /// What the event of a list says of its orders' delivery, in each zone that was asked for.
-    var listedDeliveries: [(zone: TimeZoneTable, delivery: Delivery)] = []
+    var listedTimes: [(zone: TimeZoneTable, delivery: DeliveryTime)] = []
 
     package init(rules: ExtractionRules) {
         zones = rules.zones

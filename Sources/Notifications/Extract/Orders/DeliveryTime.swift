@@ -2,7 +2,7 @@ import JSONReader
 
 /// When an order is delivered, and which source named it: two independent chains (document 1, "Data Extraction Rules";
 /// docs/rules.md §5.3 row 17).
-struct Delivery {
+struct DeliveryTime {
     var slot: TimeSlot?
     var slotSource = FieldSource.fallback
     var date: CivilDate?
@@ -80,7 +80,7 @@ struct Delivery {
     }
 
     /// Fills in what is missing here from the other one.
-    mutating func complete(with other: Delivery) {
+    mutating func complete(with other: DeliveryTime) {
         if slot == nil {
             slot = other.slot
             slotSource = other.slotSource
