@@ -263,6 +263,14 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.run_.disturbances = [(failed.time, failed.time)]
         self.assertEqual(self.kinds(), set())
 
+    def test_tried_again_since_the_advice_was_lost(self):
+        failed = self.run_.requests[self.first_request(lambda each: each.provider == "apns" and each.status == 503)]
+        again = self.first_request(lambda each: each.message == failed.message and each.place > failed.place)
+        self.change_request(again, time=failed.time + self.run_.longest_wait - 1)
+        # Another request on the connection, with which it was cut.
+        self.run_.requests.append(self.run_.requests[0]._replace(provider="apns", time=failed.time + 100, fault="reset"))
+        self.assertNotIn("tried again before APNs advises", self.kinds())
+
     def test_another_message(self):
         self.change_request(10, body="0" * 16)
         self.assertEqual(self.kinds(), {"another message"})
