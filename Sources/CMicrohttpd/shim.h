@@ -5,12 +5,14 @@
 // listening, by poll: 0.9.75 stalls with epoll when exactly 128 sockets are ready. The daemon takes ownership of the socket
 // and closes it. NULL if it cannot start.
 static inline struct MHD_Daemon *cmicrohttpd_start(
-    int listening_socket, unsigned int connection_limit, MHD_AccessHandlerCallback handler,
-    MHD_NotifyConnectionCallback notify_connection, MHD_RequestCompletedCallback notify_completed, void *context) {
+    int listening_socket, unsigned int connection_limit, void *(*request_line)(void *, const char *, struct MHD_Connection *),
+    MHD_AccessHandlerCallback handler, MHD_NotifyConnectionCallback notify_connection,
+    MHD_RequestCompletedCallback notify_completed, void *context) {
     return MHD_start_daemon(
-        MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL, handler, context,
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handler, context,
         MHD_OPTION_LISTEN_SOCKET, listening_socket,
         MHD_OPTION_CONNECTION_LIMIT, connection_limit,
+        MHD_OPTION_URI_LOG_CALLBACK, request_line, context,
         MHD_OPTION_NOTIFY_CONNECTION, notify_connection, context,
         MHD_OPTION_NOTIFY_COMPLETED, notify_completed, context,
         MHD_OPTION_END);
@@ -25,6 +27,12 @@ static inline int cmicrohttpd_descriptor(struct MHD_Connection *connection) {
 static inline const struct sockaddr *cmicrohttpd_address(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return info ? info->client_addr : NULL;
+}
+
+// The bytes from the method to the empty line behind the headers.
+static inline size_t cmicrohttpd_head_size(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
 }
 
 // Else it is about to be closed.

@@ -1,19 +1,29 @@
-/// The response of a page.
+/// The answer to a request.
 package struct HTTPResponse: Sendable {
     package var status: Status
     package var contentType: String
+    /// Beside the type and those that the server writes itself.
+    package var headers: [(name: String, value: String)]
     package var body: String
 
-    package init(_ status: Status = .ok, contentType: String = "text/plain; charset=utf-8", body: String) {
+    package init(
+        _ status: Status = .ok, contentType: String = "text/plain; charset=utf-8",
+        headers: [(name: String, value: String)] = [], body: String
+    ) {
         self.status = status
         self.contentType = contentType
+        self.headers = headers
         self.body = body
     }
 
     package enum Status: UInt32, Sendable {
         case ok = 200
+        case badRequest = 400
         case notFound = 404
         case methodNotAllowed = 405
+        case contentTooLarge = 413
+        case uriTooLong = 414
+        case headersTooLarge = 431
         case serviceUnavailable = 503
     }
 }

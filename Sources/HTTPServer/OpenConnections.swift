@@ -6,88 +6,147 @@ import Synchronization
 /// Nobody is refused: whoever is slow makes room for the next one. So a probe has its answer while others hang on, also one
 /// from the same address.
 final class OpenConnections: Sendable {
-    struct Connection {
-        /// Of its socket; the server closes it after ``ended(_:)`` only.
-        let descriptor: Int32
-        /// Of the other side, without the port.
-        let address: [UInt8]
-        /// When it was opened, or when the head of its request or the end of its last answer was there.
-        var since: ContinuousClock.Instant
-        /// Whether the head of its request is there, and not the whole answer.
-        var isAnswered = false
+    /// What is waited for.
+    enum Phase {
+        /// The rest of a request's head.
+        case head
+        /// A further request.
+        case idle
+        case body
+        /// Whoever has the exchange, until then.
+        case reply(HTTPExchange, until: ContinuousClock.Instant)
+        /// The client, which reads the answer.
+        case answer
     }
 
-    /// At most so many at a time; of these at most so many from one address.
-    static let most = 64
-    static let mostFromOneAddress = 16
-    /// How long a connection may take for the whole head of its next request.
-    static let headTime = Duration.seconds(5)
-    /// How long it may then take to read the answer.
-    static let answerTime = Duration.seconds(30)
+    private struct Connection {
+        let address: ClientAddress
+        var phase = Phase.head
+        /// When the phase began.
+        var since: ContinuousClock.Instant
 
-    /// Those that were not told to end.
-    private let connections = Mutex<[Connection]>([])
-
-    /// A connection was accepted. Makes room for it.
-    func opened(_ descriptor: Int32, from address: [UInt8], at now: ContinuousClock.Instant = .now) {
-        connections.withLock { connections in
-            let fromThere = connections.indices.filter { connections[$0].address == address }
-            if fromThere.count >= Self.mostFromOneAddress {
-                Self.end(Self.slowest(fromThere, of: connections), of: &connections)
-            } else if connections.count >= Self.most {
-                Self.end(Self.slowest(Array(connections.indices), of: connections), of: &connections)
+        var isWholeRequest: Bool {
+            switch phase {
+            case .head, .idle, .body: false
+            case .reply, .answer: true
             }
-            connections.append(Connection(descriptor: descriptor, address: address, since: now))
         }
     }
 
-    /// The head of a request is there.
-    func began(_ descriptor: Int32, at now: ContinuousClock.Instant = .now) {
-        change(descriptor, isAnswered: true, now)
+    private struct State {
+        /// Those that were not told to end, by the descriptors of their sockets. The server closes one after ``ended(_:)`` only.
+        var connections: [Int32: Connection] = [:]
+        var isClosed = false
     }
 
-    /// The answer was given to the system.
-    func answered(_ descriptor: Int32, at now: ContinuousClock.Instant = .now) {
-        change(descriptor, isAnswered: false, now)
+    private let limits: HTTPLimits
+    private let state = Mutex(State())
+
+    init(_ limits: HTTPLimits) {
+        self.limits = limits
+    }
+
+    /// A connection was accepted. Makes room for it.
+    func opened(_ descriptor: Int32, from address: ClientAddress, at now: ContinuousClock.Instant = .now) {
+        let waiting = state.withLock { state -> HTTPExchange? in
+            var waiting: HTTPExchange?
+            let fromThere = state.connections.filter { $0.value.address == address }
+            if fromThere.count >= limits.connectionsOfAnAddress {
+                waiting = Self.end(Self.slowest(fromThere), of: &state)
+            } else if state.connections.count >= limits.connections {
+                waiting = Self.end(Self.slowest(state.connections), of: &state)
+            }
+            state.connections[descriptor] = Connection(address: address, since: now)
+            return waiting
+        }
+        waiting?.abandon()
+    }
+
+    /// The line of a request is there.
+    func began(_ descriptor: Int32, at now: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            // The first request has its time since the accept.
+            guard case .idle? = state.connections[descriptor]?.phase else { return }
+            state.connections[descriptor]?.phase = .head
+            state.connections[descriptor]?.since = now
+        }
+    }
+
+    func enter(_ phase: Phase, _ descriptor: Int32, at now: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            state.connections[descriptor]?.phase = phase
+            state.connections[descriptor]?.since = now
+        }
+    }
+
+    /// - Returns: false if nothing waits any more: the server ends, or the connection was told to.
+    func wait(
+        for exchange: HTTPExchange, _ descriptor: Int32, atMost time: Duration, at now: ContinuousClock.Instant = .now
+    ) -> Bool {
+        state.withLock { state in
+            guard !state.isClosed, state.connections[descriptor] != nil else { return false }
+            state.connections[descriptor]?.phase = .reply(exchange, until: now + time)
+            state.connections[descriptor]?.since = now
+            return true
+        }
     }
 
     /// A connection ends, and its socket is closed next.
     func ended(_ descriptor: Int32) {
-        connections.withLock { connections in connections.removeAll { $0.descriptor == descriptor } }
+        state.withLock { state in state.connections[descriptor] = nil }
     }
 
-    /// Ends those that have taken too long.
+    /// Ends those that have taken too long, and answers those that have waited too long.
     func endLate(at now: ContinuousClock.Instant = .now) {
-        connections.withLock { connections in
-            for index in connections.indices.reversed() {
-                let connection = connections[index]
-                let limit = connection.isAnswered ? Self.answerTime : Self.headTime
-                if now - connection.since > limit { Self.end(index, of: &connections) }
+        let late = state.withLock { state in
+            var late: [HTTPExchange] = []
+            for (descriptor, connection) in state.connections {
+                let limit: Duration
+                switch connection.phase {
+                case .head: limit = limits.headTime
+                case .idle: limit = limits.idleTime
+                case .body: limit = limits.bodyTime
+                case .answer: limit = limits.answerTime
+                case .reply(let exchange, let until):
+                    if now > until { late.append(exchange) }
+                    continue
+                }
+                if now - connection.since > limit { _ = Self.end(descriptor, of: &state) }
+            }
+            return late
+        }
+        for exchange in late { exchange.answerLate() }
+    }
+
+    /// Nothing waits any more; what does is answered now.
+    func close() {
+        let waiting = state.withLock { state in
+            state.isClosed = true
+            return state.connections.values.compactMap { connection -> HTTPExchange? in
+                guard case .reply(let exchange, _) = connection.phase else { return nil }
+                return exchange
             }
         }
+        for exchange in waiting { exchange.answerLate() }
     }
 
-    var count: Int { connections.withLock { $0.count } }
-
-    private func change(_ descriptor: Int32, isAnswered: Bool, _ now: ContinuousClock.Instant) {
-        connections.withLock { connections in
-            guard let index = connections.firstIndex(where: { $0.descriptor == descriptor }) else { return }
-            connections[index].isAnswered = isAnswered
-            connections[index].since = now
-        }
-    }
+    var count: Int { state.withLock { $0.connections.count } }
 
     /// Whoever has waited longest without a whole request; else the one that has been answered for the longest time.
-    private static func slowest(_ indices: [Int], of connections: [Connection]) -> Int? {
-        indices.min { left, right in
-            let (left, right) = (connections[left], connections[right])
-            return left.isAnswered == right.isAnswered ? left.since < right.since : right.isAnswered
-        }
+    private static func slowest(_ connections: [Int32: Connection]) -> Int32? {
+        connections.min { left, right in
+            let (left, right) = (left.value, right.value)
+            return left.isWholeRequest == right.isWholeRequest ? left.since < right.since : right.isWholeRequest
+        }?.key
     }
 
     /// The server finds the socket at its end, and closes it.
-    private static func end(_ index: Int?, of connections: inout [Connection]) {
-        guard let index else { return }
-        shutdown(connections.remove(at: index).descriptor, Int32(SHUT_RDWR))
+    ///
+    /// - Returns: what the server does not look at before somebody ends the waiting.
+    private static func end(_ descriptor: Int32?, of state: inout State) -> HTTPExchange? {
+        guard let descriptor, let connection = state.connections.removeValue(forKey: descriptor) else { return nil }
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        guard case .reply(let exchange, _) = connection.phase else { return nil }
+        return exchange
     }
 }

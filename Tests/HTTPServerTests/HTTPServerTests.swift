@@ -6,7 +6,7 @@ import Testing
     private func makeServer(port: UInt16 = 0) throws -> HTTPServer {
         try HTTPServer(host: "127.0.0.1", port: port) { path in
             switch path {
-            case "/page": HTTPResponse(body: "hällo\n")
+            case "/päge", "/page": HTTPResponse(body: "hällo\n")
             case "/away": HTTPResponse(.serviceUnavailable, body: "not now\n")
             default: nil
             }
@@ -38,6 +38,16 @@ import Testing
         #expect(answer.status == 200)
         #expect(answer.headers["content-length"] == "7")
         #expect(answer.body == "")
+    }
+
+    @Test("the path of a page is decoded; one that cannot be is 400")
+    func paths() throws {
+        let server = try makeServer()
+        for (path, status) in [
+            ("/p%C3%A4ge", 200), ("/%70age", 200), ("/page%00", 400), ("/%zz", 400), ("/pa%2567e", 404),
+        ] {
+            #expect(try RawClient(port: server.port).ask("GET \(path) HTTP/1.1").status == status)
+        }
     }
 
     @Test("an unknown page is 404, another method 405 with the allowed ones", arguments: ["POST", "PUT", "DELETE"])

@@ -15,6 +15,7 @@ final class RawClient {
     }
 
     private let descriptor: Int32
+    private var received: [UInt8] = []
 
     /// - Parameter host: the last number of the address of loopback that it comes from.
     init(port: UInt16, from host: UInt32 = 1) throws {
@@ -47,11 +48,8 @@ final class RawClient {
 
     func ask(_ lines: String..., body: String = "") throws -> Answer {
         let request = (lines.prefix(1) + ["Host: test"] + lines.dropFirst()).joined(separator: "\r\n")
-        let bytes = Array((request + "\r\n\r\n" + body).utf8)
-        guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
-            throw Failure(call: "send", code: errno)
-        }
-        return try read(isHead: lines[0].hasPrefix("HEAD"))
+        guard send(part: request + "\r\n\r\n" + body) else { throw Failure(call: "send", code: errno) }
+        return try receive(isHead: lines[0].hasPrefix("HEAD"))
     }
 
     /// Sends a part of a request.
@@ -71,10 +69,10 @@ final class RawClient {
         return recv(descriptor, &buffer, buffer.count, 0) <= 0
     }
 
-    private func read(isHead: Bool) throws -> Answer {
-        var received: [UInt8] = []
+    /// Waits for one answer; what comes behind it is kept.
+    func receive(isHead: Bool = false) throws -> Answer {
         while true {
-            if let answer = Self.parse(received, isHead: isHead) { return answer }
+            if let answer = parse(isHead: isHead) { return answer }
             var buffer = [UInt8](repeating: 0, count: 4096)
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { throw Failure(call: "recv", code: count == 0 ? 0 : errno) }
@@ -83,7 +81,8 @@ final class RawClient {
     }
 
     /// nil while there is more to come.
-    private static func parse(_ bytes: [UInt8], isHead: Bool) -> Answer? {
+    private func parse(isHead: Bool) -> Answer? {
+        let bytes = received
         let separator = Array("\r\n\r\n".utf8)
         let ends = bytes.indices.dropLast(3).first { Array(bytes[$0..<$0 + 4]) == separator }
         guard let end = ends else { return nil }
@@ -97,8 +96,9 @@ final class RawClient {
         let body = bytes[(end + 4)...]
         let length = headers["content-length"].flatMap { Int($0) } ?? 0
         guard isHead || body.count >= length else { return nil }
+        received = isHead ? [] : Array(body.dropFirst(length))
         return Answer(
             status: words.count > 1 ? Int(words[1]) ?? 0 : 0, headers: headers,
-            body: String(decoding: body, as: UTF8.self))
+            body: String(decoding: body.prefix(length), as: UTF8.self))
     }
 }

@@ -3,19 +3,22 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("HTTP server: slow clients", .serialized) struct SlowClientsTests {
+@Suite("HTTP server: many and slow clients", .serialized) struct SlowClientsTests {
     private let server: HTTPServer
 
     init() throws {
         server = try HTTPServer(host: "127.0.0.1", port: 0) { $0 == "/live" ? HTTPResponse(body: "live\n") : nil }
     }
 
+    private static let head = "GET /live HTTP/1.1\r\nHost: test\r\nX-Slow: "
+    private static let body = "POST /live HTTP/1.1\r\nHost: test\r\nContent-Length: 1000\r\n\r\na"
+
     /// So many connections that have sent the beginning of a request, from so many addresses.
-    private func hangOn(_ count: Int, from addresses: Int) throws -> [RawClient] {
+    private func hangOn(_ count: Int, from addresses: Int, part: String = head) throws -> [RawClient] {
         var clients: [RawClient] = []
         for number in 0..<count {
             let client = try RawClient(port: server.port, from: UInt32(2 + number % addresses))
-            client.send(part: "GET /live HTTP/1.1\r\nHost: test\r\nX-Slow: ")
+            client.send(part: part)
             clients.append(client)
         }
         return clients
@@ -50,19 +53,14 @@ import Testing
         #expect(try probe(from: host) < .seconds(1))
     }
 
-    @Test("so it is while 10,000 hang on, and the server keeps few of them", arguments: [1, 250])
-    func tenThousand(addresses: Int) throws {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        let before = limit
-        limit.rlim_cur = min(limit.rlim_max, 24_000)
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        defer {
-            var before = before
-            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
-        }
-        let count = min(10_000, Int(limit.rlim_cur) - 1_000)
-        let clients = try hangOn(count, from: addresses)
+    @Test(
+        "so it is while 10,000 hang on in a head or a body, and the server keeps few of them",
+        arguments: [(1, head), (250, body)])
+    func tenThousand(addresses: Int, part: String) throws {
+        let files = OpenFiles(24_000)
+        defer { files.restore() }
+        let count = min(10_000, files.limit - 1_000)
+        let clients = try hangOn(count, from: addresses, part: part)
         #expect(try probe(from: 1) < .seconds(1))
         #expect(try probe(from: 2) < .seconds(1))
         let own = descriptors - clients.count
@@ -77,7 +75,7 @@ import Testing
         while client.send(part: "a"), !client.isClosed(within: 50) {
             try #require(.now - start < .seconds(60), "it is still open")
         }
-        #expect(.now - start >= OpenConnections.headTime)
+        #expect(.now - start >= HTTPLimits().headTime)
     }
 
     @Test("a client that does not read its answers keeps nobody out")
@@ -87,5 +85,19 @@ import Testing
             client.send(part: "a\r\n\r\n" + String(repeating: "GET /live HTTP/1.1\r\nHost: x\r\n\r\n", count: 50))
         }
         #expect(try probe(from: 1) < .seconds(1))
+    }
+
+    @Test("a body that takes longer than its time is ended, however often a byte of it comes")
+    func slowBody() throws {
+        var limits = HTTPLimits()
+        limits.bodyTime = .seconds(1)
+        let server = try HTTPServer(host: "127.0.0.1", port: 0, limits: limits, handler: EchoHandler())
+        let client = try RawClient(port: server.port)
+        let start = ContinuousClock.now
+        client.send(part: Self.body)
+        while client.send(part: "a"), !client.isClosed(within: 50) {
+            try #require(.now - start < .seconds(60), "it is still open")
+        }
+        #expect(.now - start >= limits.bodyTime)
     }
 }

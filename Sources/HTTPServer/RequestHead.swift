@@ -1,0 +1,88 @@
+import CMicrohttpd
+import Glibc
+
+/// What libmicrohttpd has read of a request before its body, and whether it can be trusted.
+///
+/// libmicrohttpd 0.9.75 takes the first of two lengths, joins a folded line to the *name* of its header, and ends a line at a NUL.
+/// A proxy before it may see another request in the same bytes. Such heads are refused.
+struct RequestHead {
+    var request: IncomingRequest
+    var isVersion10: Bool
+    /// Of everything up to the body, as it came.
+    var size: Int
+    /// What the parts have together where each line ends as it should, and nothing was left out or moved.
+    var partsSize: Int
+
+    /// Whether a body follows.
+    var hasBody: Bool {
+        request.headers.contains { $0.name == "transfer-encoding" || $0.name == "content-length" && $0.value != "0" }
+    }
+
+    /// nil where the length is not said before.
+    var bodySize: UInt64? { request.header("content-length").flatMap { UInt64($0) } }
+
+    func problem(_ limits: HTTPLimits) -> HTTPRefusal? {
+        if request.target.utf8.count > limits.targetBytes { return .targetTooLong(atMost: limits.targetBytes) }
+        if size > limits.headBytes { return .headTooLarge(atMost: limits.headBytes) }
+        if size != partsSize {
+            return .malformed("a line of the head is folded, has a NUL, or does not end with CR and LF")
+        }
+        var lengths = 0
+        var hosts = 0
+        var encodings = 0
+        for header in request.headers {
+            guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isToken) else {
+                return .malformed("a header's name has a character that is not allowed")
+            }
+            guard header.value.utf8.allSatisfy({ $0 == 0x09 || $0 > 0x1F && $0 != 0x7F }) else {
+                return .malformed("the header \(header.name) has a control character")
+            }
+            if header.name == "host" { hosts += 1 }
+            if header.name == "content-length" { lengths += 1 }
+            if header.name == "transfer-encoding" {
+                encodings += 1
+                guard header.value.lowercased() == "chunked", !isVersion10 else {
+                    return .malformed("Transfer-Encoding is not as it should be; allowed is chunked, in HTTP/1.1")
+                }
+            }
+        }
+        if lengths + encodings > 1 { return .malformed("the length of the body is said more than once") }
+        if hosts > 1 { return .malformed("the header host is there more than once") }
+        return nil
+    }
+
+    init(
+        _ connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ target: String, _ targetSize: Int,
+        _ version: UnsafePointer<CChar>
+    ) {
+        request = IncomingRequest(method: String(cString: method), target: target)
+        isVersion10 = String(cString: version) == "HTTP/1.0"
+        size = cmicrohttpd_head_size(connection)
+        // Two blanks, two ends of lines, and the version.
+        partsSize = strlen(method) + targetSize + strlen(version) + 6
+        withUnsafeMutablePointer(to: &self) { head in
+            _ = MHD_get_connection_values_n(connection, .HEADER_KIND, addHeader, head)
+        }
+    }
+
+    /// RFC 9110, section 5.6.2.
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+/// One header; both texts are where they came in, with the colon and blanks between them, unless the line was folded.
+private func addHeader(
+    context: UnsafeMutableRawPointer?, kind: MHD_ValueKind, name: UnsafePointer<CChar>?, nameSize: Int,
+    value: UnsafePointer<CChar>?, valueSize: Int
+) -> MHD_Result {
+    guard let context, let name, let value else { return .NO }
+    let head = context.assumingMemoryBound(to: RequestHead.self)
+    head.pointee.request.headers.append(
+        IncomingRequest.Header(String(cString: name).lowercased(), String(cString: value)))
+    head.pointee.partsSize += value + valueSize - name + 2
+    return .YES
+}

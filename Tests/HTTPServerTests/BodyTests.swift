@@ -1,0 +1,127 @@
+import Testing
+
+@testable import HTTPServer
+
+@Suite("HTTP server: bodies") struct BodyTests {
+    private let server: HTTPServer
+
+    init() throws {
+        var limits = HTTPLimits()
+        limits.bodiesBytes = 1500
+        server = try HTTPServer(host: "127.0.0.1", port: 0, limits: limits, handler: EchoHandler())
+    }
+
+    private func post(_ lines: String..., body: String = "") throws -> (answer: RawClient.Answer, isClosed: Bool) {
+        let client = try RawClient(port: server.port)
+        let head = (["POST /x HTTP/1.1", "Host: test"] + lines).joined(separator: "\r\n")
+        client.send(part: head + "\r\n\r\n" + body)
+        let answer = try client.receive()
+        guard client.send(part: "GET /x HTTP/1.1\r\nHost: test\r\n\r\n") else { return (answer, true) }
+        return (answer, (try? client.receive())?.status != 200)
+    }
+
+    @Test("a body of every method arrives in whole, however it is cut, and the connection serves the next request")
+    func whole() throws {
+        let body = String(repeating: "0123456789", count: 100)
+        for method in ["POST", "PUT", "DELETE", "PATCH"] {
+            let client = try RawClient(port: server.port)
+            let first = try client.ask("\(method) /x HTTP/1.1", "Content-Length: 1000", body: body)
+            #expect(first.status == 200 && first.body == body && first.headers["x-method"] == method)
+            client.send(part: "\(method) /x HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n3")
+            client.send(part: "E8\r\n" + body.prefix(990))
+            client.send(part: body.suffix(10) + "\r\n0\r\n\r\n")
+            #expect(try client.receive().body == body)
+        }
+    }
+
+    @Test("a length above the limit is refused before anything of the body is read or asked for")
+    func announced() throws {
+        let client = try RawClient(port: server.port)
+        let answer = try client.ask("POST /x HTTP/1.1", "Content-Length: 1001", "Expect: 100-continue")
+        #expect(answer.status == 413)
+        #expect(answer.body == "the body is too large; allowed are 1000 bytes")
+        #expect(client.isClosed(within: 5000))
+        let allowed = try RawClient(port: server.port)
+        #expect(
+            try allowed.ask("POST /x HTTP/1.1", "Content-Length: 5", "Expect: 100-continue").status == 100)
+        allowed.send(part: "hello")
+        #expect(try allowed.receive().body == "hello")
+    }
+
+    @Test("a body in chunks is refused as soon as it is too large, and is not kept")
+    func chunks() throws {
+        let chunk = "1F4\r\n" + String(repeating: "a", count: 500) + "\r\n"
+        let whole = try post("Transfer-Encoding: chunked", body: chunk + chunk + "0\r\n\r\n")
+        #expect(whole.answer.status == 200)
+        let more = try post("Transfer-Encoding: chunked", body: String(repeating: chunk, count: 3) + "0\r\n\r\n")
+        #expect(more.answer.status == 413)
+        let much = try post("Transfer-Encoding: chunked", body: String(repeating: chunk, count: 300) + "0\r\n\r\n")
+        #expect(much.answer.status == 413)
+    }
+
+    @Test("all bodies together have a limit, and what one took is free again behind it, also if it was cut off")
+    func together() throws {
+        for _ in 0..<3 {
+            let first = try RawClient(port: server.port)
+            first.send(
+                part: "POST /x HTTP/1.1\r\nHost: test\r\nContent-Length: 1000\r\n\r\n"
+                    + String(repeating: "a", count: 999))
+            // What is answered shows that the server has read the first one's part.
+            var second = try post("Content-Length: 502", body: String(repeating: "b", count: 502))
+            while second.answer.status == 200 {
+                second = try post("Content-Length: 502", body: String(repeating: "b", count: 502))
+            }
+            #expect(second.answer.status == 503 && second.answer.headers["retry-after"] == "1")
+            #expect(try post("Content-Length: 501", body: String(repeating: "b", count: 501)).answer.status == 200)
+        }
+    }
+
+    @Test(
+        "a body whose end nobody knows for sure is refused, and the connection closed",
+        arguments: [
+            ["Content-Length: 3", "Content-Length: 3"], ["Content-Length: 3", "Content-Length: 4"],
+            ["Content-Length: 3", "Transfer-Encoding: chunked"], ["Transfer-Encoding: chunked", "Content-Length: 3"],
+            ["Transfer-Encoding: chunked", "Transfer-Encoding: chunked"], ["Transfer-Encoding: gzip, chunked"],
+            ["Transfer-Encoding: identity"], ["Content-Length: -1"], ["Content-Length: +3"], ["Content-Length: 3, 3"],
+            ["Content-Length: 0x3"], ["Content-Length: "], ["Content-Length: 3 3"], ["Content-Length : 3"],
+            ["Content-Length: 1\r\n 0"], ["Content-\r\n\tLength: 3"], ["X-A: b\r\n c"], ["X-A: b\0c"], ["X-A\0: b"],
+            ["X A: b"], [": b"], ["X-A"], ["Host: other"],
+        ])
+    func malformed(lines: [String]) throws {
+        let client = try RawClient(port: server.port)
+        let head = (["POST /x HTTP/1.1", "Host: test"] + lines).joined(separator: "\r\n")
+        client.send(part: head + "\r\n\r\nabcGET /smuggled HTTP/1.1\r\nHost: test\r\n\r\n")
+        #expect(try client.receive().status == 400)
+        #expect(client.isClosed(within: 5000))
+    }
+
+    @Test("a length that no integer holds is too large")
+    func hugeLength() throws {
+        #expect(try post("Content-Length: 18446744073709551616").answer.status == 413)
+    }
+
+    @Test(
+        "chunks with a sign, without a size, or of another size than they say are refused",
+        arguments: [
+            "+3\r\nabc\r\n0\r\n\r\n", "-3\r\nabc\r\n", "\r\nabc", "3\r\nabcd\r\n0\r\n\r\n", "g\r\n", " 3\r\nabc\r\n",
+        ])
+    func chunkSizes(body: String) throws {
+        let (answer, isClosed) = try post("Transfer-Encoding: chunked", body: body)
+        #expect(answer.status == 400 && isClosed)
+    }
+
+    @Test("lines that end without CR, and heads and targets that are too long, are refused")
+    func heads() throws {
+        let bare = try RawClient(port: server.port)
+        bare.send(part: "GET /x HTTP/1.1\nHost: test\n\n")
+        #expect(try bare.receive().status == 400)
+        for (size, status) in [(4000, 200), (4100, 414), (40_000, 414)] {
+            let target = String(repeating: "a", count: size)
+            #expect(try RawClient(port: server.port).ask("GET /\(target) HTTP/1.1").status == status)
+        }
+        for (size, status) in [(16_000, 200), (16_500, 431), (40_000, 431)] {
+            let value = String(repeating: "a", count: size)
+            #expect(try RawClient(port: server.port).ask("GET /x HTTP/1.1", "X-A: \(value)").status == status)
+        }
+    }
+}
