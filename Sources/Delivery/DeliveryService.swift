@@ -121,7 +121,7 @@ public final class DeliveryService: Role, Sendable {
             var begun: Int
             repeat {
                 begun = context.clock.changes
-                try LaneWorker(provider, context, logger: logger).runAndClose()
+                try LaneTenant.worker(provider, context, logger: logger).runAndClose()
             } while begun != context.clock.changes && !context.mustEnd
         } catch let error as PipelineError where error.needsAPerson {
             context.board.stop(provider, because: "\(error)")

@@ -10,9 +10,12 @@ package struct Contract: Sendable {
     package var inputs: [String]
     /// Whether each member has the same partitions of every input.
     package var isCoPartitioned: Bool
-    /// Raised by what wakes the worker beside its records; only with several inputs.
+    /// Raised by what wakes the worker beside its records.
     package var signal: QueueSignal?
     package var readsHeaders: Bool
+    /// Inputs that are located only once all that was written into them before has been committed or aborted.
+    package var settledInputs: Set<String> = []
+    package var keeping = Keeping.nothing
     /// What it writes; ``Transaction`` has them by their numbers.
     package var outputs: [String]
     /// Of a client without a group, of the member of the group, and of the producer.
@@ -22,6 +25,15 @@ package struct Contract: Sendable {
     package var transactionTimeout: Duration
     /// A transaction is committed after this time.
     package var commitInterval: Duration
+
+    /// What counts although a transaction was aborted.
+    package enum Keeping: Sendable {
+        /// The worker reads again. The tenant writes whenever it works.
+        case nothing
+        /// All that the tenant knows: nothing is read again. It works without a transaction, also while none succeeds, writes
+        /// only in ``Tenant/finish(_:)``, and is made anew where its clock was set.
+        case everything
+    }
 
     package init(
         group: String, slot: Slot, isStatic: Bool, inputs: [String], isCoPartitioned: Bool = false,

@@ -35,7 +35,7 @@ extension StreamWorker where T: ~Copyable {
         var lag = self.lag ?? [:]
         defer { self.lag = lag }
         for each in statistics.partitions {
-            guard let position = tenant.position(each.partition), let end = each.lastStableOffset else { continue }
+            guard let position = tenant.unfinished(each.partition), let end = each.lastStableOffset else { continue }
             lag[each.partition] = Int(max(0, end.value - position))
             guard let watermark = each.highWatermark,
                 hungTransactions.observe(
@@ -47,12 +47,14 @@ extension StreamWorker where T: ~Copyable {
         }
     }
 
-    /// Commits what is open, then gives up the partitions; if they are lost, it is dropped (docs/kafka.md 8). They are not
-    /// read again in here, whatever goes wrong: they are no longer its own.
+    /// Commits what is open, then gives up the partitions, at once or when the tenant has let go; if they are lost, it is
+    /// dropped (docs/kafka.md 8). They are not read again in here, whatever goes wrong: they are no longer its own.
     mutating func revoke(isLost: Bool) throws {
         if isLost {
             fencings.noteLostContact()
             logger.warning("lost its partitions: what was open is sent by their next owner")
+        } else if parting != nil {
+            return
         }
         do {
             try host.reach(.inRevoke, worker: contract.slot.number)
@@ -64,14 +66,48 @@ extension StreamWorker where T: ~Copyable {
             if let error = error as? KafkaError { try end(transactions.failed(error)) }
         }
         try end(transactions.dropped())
+        if !isLost, part(isLast: false) { return }
         release()
         try consumer.unassign()
+    }
+
+    /// Begins to give up the partitions.
+    ///
+    /// - Parameter isLast: whether the worker ends, so that nobody else waits for them yet.
+    /// - Returns: whether the tenant has to let go of them first.
+    @discardableResult
+    mutating func part(isLast: Bool) -> Bool {
+        let limit = tenant.letGo()
+        guard isLast || limit != nil else { return false }
+        forgetRecords()
+        parting = Parting(until: isLast ? nil : limit.map { .now + $0 })
+        return true
+    }
+
+    /// Gives up the partitions, once the tenant has let go of them.
+    ///
+    /// - Returns: whether the worker has ended.
+    mutating func give(_ parting: Parting) throws -> Bool {
+        if keepsAll { try commitIfDue() }
+        if !tenant.hasLetGo {
+            guard let until = parting.until, .now >= until else {
+                wait()
+                return false
+            }
+            logger.warning("could not commit the last of them before the partitions were revoked")
+        }
+        release()
+        guard parting.until != nil else { return true }
+        try consumer.unassign()
+        return false
     }
 
     /// Nothing is open any longer, and no partition its own.
     mutating func release() {
         tenant.release()
         unknown = nil
+        parting = nil
+        highs = nil
         forgetRecords()
         lag = nil
         committed.removeAll()
@@ -85,7 +121,10 @@ extension StreamWorker where T: ~Copyable {
         try end(transactions.dropped())
         tenant.release()
         unknown = nil
+        highs = nil
         forgetRecords()
+        // Partitions that are being taken away are not its own any more.
+        guard parting == nil else { return }
         try consumer.unassign()
         try consumer.assign([:])
         assignment.mustBegin(now: .now)
@@ -99,6 +138,15 @@ extension StreamWorker where T: ~Copyable {
         guard try tenant.refresh(isIdle: true) else { return wait() }
         do {
             let found = try find(search.partitions)
+            guard areSettled(found) else {
+                askAgain()
+                if try isLate(), patience.isDue("settled") {
+                    logger.warning(
+                        "still waiting for a transaction in a retry topic to end: `kafka-transactions.sh find-hanging` "
+                            + "finds one that never does")
+                }
+                return
+            }
             switch try tenant.locate(found) {
             case .later: askAgain()
             case .places(let places):
@@ -107,13 +155,17 @@ extension StreamWorker where T: ~Copyable {
             }
         } catch let error as KafkaError where error.recovery == .retry {
             askAgain()
-            let limit = contract.transactionTimeout + .seconds(10)
-            if try assignment.unanswered(longerThan: limit, now: .now), host.patience.isDue("committed") {
+            if try isLate(), patience.isDue("committed") {
                 logger.warning(
                     "still waiting for the committed offsets: a transaction that wrote offsets of this group has not ended: \(error)"
                 )
             }
         }
+    }
+
+    /// Whether the partitions are not located after the longest time that a transaction can be open.
+    private func isLate() throws(PipelineError) -> Bool {
+        try assignment.unanswered(longerThan: contract.transactionTimeout + .seconds(10), now: .now)
     }
 
     private mutating func askAgain() {
@@ -122,11 +174,27 @@ extension StreamWorker where T: ~Copyable {
     }
 
     private mutating func find(_ partitions: [TopicPartition]) throws -> Findings {
-        Findings(
-            committed: try consumer.committed(partitions, timeout: .seconds(1)),
+        let committed = try consumer.committed(partitions, timeout: .seconds(1))
+        if highs == nil, !contract.settledInputs.isEmpty { highs = try highWatermarks(of: partitions) }
+        return Findings(
+            partitions: partitions, committed: committed, highs: highs ?? [:],
             starts: try consumer.startOffsets(partitions, timeout: .seconds(5)),
             ends: try consumer.endOffsets(partitions, timeout: .seconds(5)),
             partitionCounts: try partitionCounts())
+    }
+
+    /// Beyond the last stable offset there may be what a predecessor has written and not ended.
+    private func highWatermarks(of partitions: [TopicPartition]) throws(KafkaError) -> [TopicPartition: Offset] {
+        let settings = contract.settings.merging(["isolation.level": "read_uncommitted"]) { $1 }
+        let reader = try Consumer(assigning: settings, logger: logger.clientSink)
+        return try reader.endOffsets(partitions, timeout: .seconds(10))
+    }
+
+    /// Whether everything below the high watermarks of the inputs that ask for it is committed or aborted.
+    private func areSettled(_ found: Findings) -> Bool {
+        found.highs.allSatisfy { place, high in
+            !contract.settledInputs.contains(place.topic) || (found.ends[place] ?? Offset(0)) >= high
+        }
     }
 
     private func partitionCounts() throws -> [String: Int32] {
@@ -139,9 +207,9 @@ extension StreamWorker where T: ~Copyable {
 
     /// - Returns: false if the group took the partitions meanwhile, or the process is to end.
     private mutating func restore(_ places: [TopicPartition: Place]) throws -> Bool {
-        let missing = places.filter { $0.value.restoresFrom < $0.value.offset }
+        let missing = places.mapValues(\.restores).filter { !$0.value.isEmpty }
         let isRestored = try readBeside(
-            from: missing.mapValues(\.restoresFrom), to: missing.mapValues(\.offset)
+            from: missing.mapValues { Offset($0.lowerBound) }, to: missing.mapValues { Offset($0.upperBound) }
         ) { try $0.tenant.restore($1) }
         guard isRestored else { return false }
         try tenant.restored()
@@ -160,12 +228,13 @@ extension StreamWorker where T: ~Copyable {
 
     /// Reads back to what the group has: nothing of what was read since counts.
     mutating func rewind() throws {
-        forgetRecords()
         switch assignment.phase {
         case .unassigned: return
         // What was asked for is asked for again.
         case .locating, .starting: tenant.release()
         case .restoring, .reading:
+            if keepsAll { return }
+            forgetRecords()
             do throws(KafkaError) {
                 try consumer.seek(to: positions, timeout: .seconds(5))
             } catch {
@@ -207,7 +276,7 @@ extension StreamWorker where T: ~Copyable {
                 nextService = .now + .milliseconds(200)
                 try serveControl()
                 if case .unassigned = assignment.phase { throw ReadingEnded() }
-                guard assignments == before, !host.mustEnd else { throw ReadingEnded() }
+                guard assignments == before, parting == nil, !host.mustEnd else { throw ReadingEnded() }
             }
         } catch is ReadingEnded {
             return false

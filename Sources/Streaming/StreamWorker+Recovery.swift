@@ -34,8 +34,7 @@ extension StreamWorker where T: ~Copyable {
         switch Remedy<Never>(after: error, refusals: refusals, alone: nil, consumer: consumer.fatalError) {
         case .isolate(let refusal):
             guard tenant.refused(refusal.error) else {
-                throw PipelineError.unplaceableRecord(
-                    "the broker refuses a record, and always would: \(refusal.error)")
+                throw PipelineError.unplaceableRecord("the broker permanently refuses a record: \(refusal.error)")
             }
             try end(transactions.dropped())
             try rewind()
@@ -55,7 +54,9 @@ extension StreamWorker where T: ~Copyable {
     }
 
     private func report(_ error: KafkaError) throws {
-        if let line = try host.consider(error) { logger.warning("\(line)", ["recovery": "\(error.recovery)"]) }
+        if let line = try host.consider(error, patience) {
+            logger.warning("\(line)", ["recovery": "\(error.recovery)"])
+        }
     }
 
     /// A transaction whose end is unknown is decided in the rounds that follow: meanwhile nothing is read or written.
@@ -76,7 +77,10 @@ extension StreamWorker where T: ~Copyable {
         if error.kind == .fenced { try considerFencing(error) }
         logger.notice("recreates its producer after: \(error)")
         let transaction = transaction
-        try host.untilItWorks(logger) { () throws(KafkaError) in try transaction.renew() }
+        // A lane that drains has answers to commit that nobody else has.
+        try host.untilItWorks(logger, patience, whileDraining: keepsAll) { () throws(KafkaError) in
+            try transaction.renew()
+        }
     }
 
     /// Tells a slot that another process took from a transaction that timed out (docs/code.md §6, "Slots").
@@ -128,8 +132,8 @@ extension StreamWorker where T: ~Copyable {
             if error.kind == .allBrokersDown { host.health.brokersAreDown("\(error)", of: contract.slot.label) }
             if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
             if error.isFatal { throw error }
-            if error.kind == .authorization, host.patience.isStarting { refusal = error }
-            if let line = try host.consider(error) { logger.warning("\(line); waiting") }
+            if error.kind == .authorization, patience.isStarting { refusal = error }
+            if let line = try host.consider(error, patience) { logger.warning("\(line); waiting") }
         }
     }
 }

@@ -14,7 +14,15 @@ extension StreamWorker where T: ~Copyable {
         return time
     }
 
+    /// That of the open transaction, or of a new one; now, for a tenant that works without.
+    mutating func moment() throws -> TransactionTime {
+        guard keepsAll else { return try open() }
+        let now = ContinuousClock.now
+        return TransactionTime(clock: host.clock.now(now), began: now)
+    }
+
     mutating func commitIfDue() throws {
+        guard .now >= nextAttempt else { return }
         let isOpen = !transactions.isIdle
         let isOld = transactions.open.map { .now - $0.began >= contract.commitInterval } ?? false
         guard isOld || tenant.mustCommit(isOpen: isOpen) else { return }
@@ -27,11 +35,12 @@ extension StreamWorker where T: ~Copyable {
     /// - Throws: what ``recoverFully(from:)`` can deal with; the transaction is then still to be ended.
     mutating func commit() throws {
         guard let time = transactions.commit() else { return }
-        transaction.deliverSoon()
+        if transaction.isBegun { transaction.deliverSoon() }
         guard let offsets = try tenant.finish(time) else {
             _ = try transactions.committed()
             return
         }
+        if keepsAll { transaction.deliverSoon() }
         sent = offsets
         switch assignment.group {
         case .some(let group): try transaction.commit(offsets, group)
@@ -46,6 +55,7 @@ extension StreamWorker where T: ~Copyable {
         committed.merge(offsets) { $1 }
         positions.merge(offsets.mapValues(\.offset)) { $1 }
         backoff.reset()
+        patience.hasWorked()
         host.patience.hasWorked()
         host.health.brokersAreDown(nil, of: contract.slot.label)
     }
@@ -90,7 +100,7 @@ extension StreamWorker where T: ~Copyable {
         } catch {
             guard error.recovery == .retry else { throw error }
             nextAttempt = .now + .milliseconds(200)
-            if host.patience.isDue("committed") {
+            if patience.isDue("committed") {
                 logger.warning("it is not known yet whether a transaction was committed: \(error)")
             }
             return nil

@@ -13,6 +13,8 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
 
     let contract: Contract
     let host: RoleHost
+    /// Of whoever has its own topics and group: another one's work says nothing of what this one may do.
+    let patience: Patience
     let metrics: Metrics
     let logger: Logger
     var tenant: T
@@ -28,6 +30,10 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     /// What the transaction commits that is being committed.
     var sent: [TopicPartition: CommittedOffset] = [:]
     var unknown: UnknownEnd?
+    /// Since its partitions are given up once the tenant has let go of them; how long that may take, where the group waits.
+    var parting: Parting?
+    /// See ``Findings/highs``; nil before they were asked for.
+    var highs: [TopicPartition: Offset]?
     /// In the order of the contract's.
     let inputs: [InputQueue]
     /// Records of its partitions that are not read yet; nil before the first measurement.
@@ -41,12 +47,19 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     /// Nothing is tried before; after an error.
     var nextAttempt = ContinuousClock.now
 
+    struct Parting {
+        var until: ContinuousClock.Instant?
+    }
+
     /// Waits for the broker as long as it takes.
+    ///
+    /// - Parameter patience: nil: the role's.
     package init(
-        _ contract: Contract, _ host: RoleHost, _ metrics: Metrics, logger: Logger,
+        _ contract: Contract, _ host: RoleHost, _ metrics: Metrics, patience: Patience? = nil, logger: Logger,
         _ makeTenant: (Transaction) throws -> T
     ) throws {
-        let transaction = try host.untilItWorks(logger) { () throws(KafkaError) in
+        let patience = patience ?? host.patience
+        let transaction = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
             try Transaction(contract, host, logger: logger.clientSink)
         }
         let consumer = try contract.makeConsumer(logger: logger.clientSink)
@@ -56,6 +69,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         self.contract = contract
         inputs = contract.inputs.map { InputQueue($0, readsHeaders: contract.readsHeaders) }
         self.host = host
+        self.patience = patience
         self.metrics = metrics
         self.logger = logger
     }
@@ -82,38 +96,55 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     ///
     /// - Returns: whether the worker has ended.
     mutating func round() throws -> Bool {
+        contract.signal?.lower()
         try serveControl()
         if let refusal { try considerErrors([refusal]) }
-        if host.mustEnd {
-            try commit()
-            release()
-            return true
-        }
+        let isDue = .now >= nextAttempt && unknown == nil
+        let isClockRight = isDue && !mustEnd ? try isClockRight() : clock.isRight(host)
+        tenant.hear(host.clock.now(), isClockRight: isClockRight)
         report()
-        guard .now >= nextAttempt else {
-            wait()
+        if mustEnd, parting == nil {
+            try commit()
+            part(isLast: true)
+        }
+        if let unknown, keepsAll || parting == nil {
+            if .now >= nextAttempt { try decide(unknown) } else { wait() }
             return false
         }
-        if let unknown {
-            try decide(unknown)
-            return false
-        }
+        if let parting { return try give(parting) }
         switch assignment.phase {
-        case .unassigned: wait()
-        case .locating(let search), .starting(let search):
-            if try isClockRight() { try locate(search) } else { wait() }
-        case .restoring, .reading: if try isClockRight() { try work() } else { wait() }
+        case .locating(let search) where isDue && isClockRight, .starting(let search) where isDue && isClockRight:
+            try locate(search)
+        case .restoring where isClockRight && (isDue || keepsAll), .reading where isClockRight && (isDue || keepsAll):
+            try work()
+        case .unassigned, .locating, .starting, .restoring, .reading: wait()
         }
         return false
     }
 
+    var keepsAll: Bool {
+        switch contract.keeping {
+        case .everything: true
+        case .nothing: false
+        }
+    }
+
+    /// Whether the role ends, or the worker is to be made anew by a clock that was set.
+    private var mustEnd: Bool { host.mustEnd || keepsAll && clock.agreed ?? host.clock.changes != host.clock.changes }
+
     /// There is nothing to do before the group, the broker or the clock has moved.
-    func wait() { Thread.sleep(forTimeInterval: 0.02) }
+    func wait() {
+        if contract.signal == nil {
+            Thread.sleep(forTimeInterval: 0.02)
+        } else {
+            consumer.waitForRecords(in: [], timeout: .milliseconds(20))
+        }
+    }
 
     /// Whether the clock may say what is over. What is open is committed before the broker is asked.
     private mutating func isClockRight() throws -> Bool {
         if clock.isRight(host) { return true }
-        try commit()
+        try keepsAll ? commitIfDue() : commit()
         if clock.isLookDue(host) {
             let (record, output) = try tenant.clockRecord()
             clock.compare(try transaction.brokerTime(by: record, in: output), host, of: contract.slot.label, logger)
@@ -129,6 +160,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             try act()
         }
         if mayTake { try take() }
+        if mayTake { try tenant.tick(moment()) }
         try commitIfDue()
         guard try tenant.tend() else { return try startAgain() }
         guard isFresh else { return wait() }
@@ -136,7 +168,9 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     }
 
     private mutating func act() throws {
-        if try tenant.act(open()) {
+        let hasWritten = try tenant.act(moment())
+        if keepsAll { return }
+        if hasWritten {
             try host.reach(.afterProduce, worker: contract.slot.number)
         } else {
             try transactions.unused()
@@ -145,21 +179,30 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
 
     /// Takes a batch of each input that is wanted, as far as the transaction has room.
     mutating func take() throws {
-        for (number, input) in inputs.enumerated() where tenant.wants(number) {
-            if input.isTaken { try fill(number, timeout: .zero) }
+        let again = tenant.takeBack()
+        if !again.isEmpty { try consumer.seek(to: again, timeout: .seconds(5)) }
+        for (number, input) in inputs.enumerated() {
+            guard tenant.wants(number) else {
+                input.watch.progressed()
+                continue
+            }
+            if input.isTaken {
+                try fill(number, timeout: .zero)
+                tenant.asked(number, appended: input.batch.isEmpty ? nil : input.batch[0].timestamp)
+            }
             guard !input.isTaken else { continue }
             let wasIdle = transactions.isIdle
             let first = input.next
-            let time = try open()
+            let time = try moment()
             input.next = try tenant.take(input.batch, from: first, of: number, time)
-            if wasIdle, input.next == first { try transactions.unused() }
+            if wasIdle, input.next == first, !keepsAll { try transactions.unused() }
         }
     }
 
     /// The ends of partitions count once every record before them was taken; they come once.
     private mutating func takeEnds(of input: InputQueue) throws {
-        for end in input.batch.endsOfPartition where end.offset.value > tenant.position(end.partition) ?? .max {
-            _ = try open()
+        for end in input.batch.endsOfPartition where end.offset.value > tenant.position(end.partition) ?? -1 {
+            _ = try moment()
             tenant.reached(end.offset.value, of: end.partition)
         }
     }
@@ -177,16 +220,17 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
 
     /// Waits for records of the inputs that are wanted and were taken.
     private mutating func waitForRecords() throws {
-        if inputs.count == 1 {
-            if inputs[0].isTaken { try fill(0, timeout: patience) }
+        if inputs.count == 1, contract.signal == nil {
+            if inputs[0].isTaken { try fill(0, timeout: patienceForRecords) }
         } else {
             let wanted = inputs.indices.filter { inputs[$0].isTaken && tenant.wants($0) }
-            consumer.waitForRecords(in: wanted, timeout: patience)
+            consumer.waitForRecords(in: wanted, timeout: patienceForRecords)
         }
     }
 
     /// How long nothing else is to be done.
-    private var patience: Duration {
+    private var patienceForRecords: Duration {
+        guard inputs.allSatisfy(\.isTaken) else { return min(tenant.patience, .milliseconds(20)) }
         guard let open = transactions.open else { return tenant.patience }
         return max(.zero, min(tenant.patience, open.began + contract.commitInterval - .now))
     }
@@ -211,7 +255,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         for input in inputs { input.removeAll() }
     }
 
-    private func report() {
+    private mutating func report() {
         var isReading = false
         if case .reading = assignment.phase { isReading = unknown == nil }
         tenant.report(isReading: isReading, lag: lag)
@@ -222,6 +266,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     package consuming func close() {
         // After an error; otherwise it has released them.
         tenant.release()
+        tenant.close()
         forgetRecords()
         consumer.close()
     }

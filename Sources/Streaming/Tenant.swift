@@ -3,8 +3,11 @@ import KafkaClient
 
 /// What the broker says of partitions that a worker was given.
 package struct Findings: Sendable {
+    package var partitions: [TopicPartition]
     /// Without those that the group has no offset of.
     package var committed: [TopicPartition: CommittedOffset]
+    /// The high watermarks, asked for after the committed offsets were answered; only with ``Contract/settledInputs``.
+    package var highs: [TopicPartition: Offset] = [:]
     package var starts: [TopicPartition: Offset]
     package var ends: [TopicPartition: Offset]
     /// By input.
@@ -13,7 +16,7 @@ package struct Findings: Sendable {
 
 /// Where the partitions begin.
 package enum Locating: Sendable {
-    /// By partition: where it is read from, and from where on its records are to be restored first, if below.
+    /// By partition: where it is read from, and which of its records are to be restored first.
     case places([TopicPartition: Place])
     /// To be asked again in a moment.
     case later
@@ -21,11 +24,12 @@ package enum Locating: Sendable {
 
 package struct Place: Sendable {
     package var offset: Offset
-    package var restoresFrom: Offset
+    package var restores: Range<Int64>
 
-    package init(_ offset: Offset, restoresFrom: Offset) {
+    /// - Parameter restores: empty or the wrong way around where there is nothing.
+    package init(_ offset: Offset, restores from: Int64, upTo end: Int64) {
         self.offset = offset
-        self.restoresFrom = restoresFrom
+        restores = from..<max(from, end)
     }
 }
 
@@ -54,10 +58,19 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     mutating func restore(_ batch: borrowing RecordBatch) throws
     /// Everything below the committed offsets was restored.
     mutating func restored() throws
-    /// The next offset to read; nil: the partition is not its own.
+    /// The next offset to read; nil: nothing of the partition is to be read now.
     func position(_ partition: TopicPartition) -> Int64?
+    /// From where on records of the partition count as its lag; nil: the partition is not its own.
+    func unfinished(_ partition: TopicPartition) -> Int64?
+    /// Begins to give up all partitions: nothing more is read.
+    ///
+    /// - Returns: how long at most what is still to be committed may take, until ``hasLetGo``; nil: nothing is.
+    mutating func letGo() -> Duration?
+    var hasLetGo: Bool { get }
     /// Gives up all partitions: nothing is open. What it keeps of them may be stored.
     mutating func release()
+    /// Ends what it has beside its partitions.
+    func close()
 
     // MARK: A transaction
 
@@ -68,6 +81,10 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     ///
     /// - Returns: whether that is still true enough to take records.
     mutating func looked(ahead ends: [TopicPartition: Offset], askedAt: ContinuousClock.Instant) -> Bool
+    /// Takes what has come from elsewhere than Kafka. In each round, whatever else happens.
+    ///
+    /// - Parameter isClockRight: whether the clock may say what is over.
+    mutating func hear(_ now: WallTime, isClockRight: Bool)
     /// Does what does not wait for records, before any of the transaction is taken.
     ///
     /// - Returns: whether there is something to commit.
@@ -81,6 +98,14 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     mutating func take(
         _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
     ) throws -> Int
+    /// An input was asked for records.
+    ///
+    /// - Parameter appended: when the first one was; nil: there was none.
+    mutating func asked(_ input: Int, appended: WallTime?)
+    /// Does what follows from the records that were taken.
+    mutating func tick(_ time: TransactionTime) throws
+    /// Where partitions are to be read again.
+    mutating func takeBack() -> [TopicPartition: Offset]
     /// Everything of the partition below this offset was read.
     mutating func reached(_ offset: Int64, of partition: TopicPartition)
     /// Whether to commit now, and not only after ``Contract/commitInterval``.
@@ -114,11 +139,28 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     /// How long there is nothing to do without new records.
     var patience: Duration { get }
     /// - Parameter lag: records that are not read yet; nil until the first measurement.
-    func report(isReading: Bool, lag: [TopicPartition: Int]?)
+    mutating func report(isReading: Bool, lag: [TopicPartition: Int]?)
 }
 
 extension Tenant where Self: ~Copyable {
+    package mutating func refresh(isIdle: Bool) -> Bool { true }
+    package func unfinished(_ partition: TopicPartition) -> Int64? { position(partition) }
+    package mutating func letGo() -> Duration? { nil }
+    package var hasLetGo: Bool { true }
+    package func close() {}
+    package var looksAheadFrom: [TopicPartition: Offset] { [:] }
+    package mutating func look(ahead batch: borrowing RecordBatch) {}
+    package mutating func looked(ahead ends: [TopicPartition: Offset], askedAt: ContinuousClock.Instant) -> Bool {
+        true
+    }
+    package mutating func hear(_ now: WallTime, isClockRight: Bool) {}
     package func wants(_ input: Int) -> Bool { true }
+    package mutating func asked(_ input: Int, appended: WallTime?) {}
+    package mutating func tick(_ time: TransactionTime) {}
+    package mutating func takeBack() -> [TopicPartition: Offset] { [:] }
+    package mutating func refused(_ error: KafkaError) -> Bool { false }
+    package mutating func tend() -> Bool { true }
+    package func consider(_ error: any Error) throws(PipelineError) { throw .defect("\(error)") }
 }
 
 /// A transaction of which it is unknown whether it was committed.

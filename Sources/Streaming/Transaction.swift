@@ -45,6 +45,13 @@ package final class Transaction {
         try output.transaction.write(to: output.topics[number], key: key, value: value, headers: headers)
     }
 
+    /// Without headers.
+    package func write(
+        to number: Int, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, partition: Int32
+    ) throws(KafkaError) {
+        try output.transaction.write(to: output.topics[number], key: key, value: value, partition: partition)
+    }
+
     package func write(_ record: ProducerRecord, to number: Int) throws(KafkaError) {
         try output.transaction.write(record, to: output.topics[number])
     }

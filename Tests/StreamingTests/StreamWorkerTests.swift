@@ -41,8 +41,8 @@ struct StreamWorkerTests {
     }
 
     /// A worker that reads a partition, of which the group knows nothing.
-    private func reader(more: Settings = [:]) throws -> StreamWorker<CopyingTenant> {
-        var worker = try worker(more: more)
+    private func reader(_ contract: Contract? = nil, more: Settings = [:]) throws -> StreamWorker<CopyingTenant> {
+        var worker = try worker(contract, more: more)
         worker.assignment.assigned([partition], now: .now)
         _ = try worker.assignment.located()
         try worker.assignment.started(isRestoring: false)
@@ -263,6 +263,135 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    // MARK: A tenant that keeps what it knows
+
+    /// Reads a partition, and has been assigned it.
+    private func keeper() throws -> StreamWorker<CopyingTenant> {
+        var contract = contract(["bootstrap.servers": cluster.bootstrapServers])
+        contract.keeping = .everything
+        contract.signal = try QueueSignal()
+        var worker = try reader(contract)
+        worker.tenant.reached(0, of: partition)
+        return worker
+    }
+
+    @Test("a tenant that keeps what it knows has nothing read again after an abort, and writes the same once more")
+    func kept() throws {
+        var worker = try keeper()
+        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
+        try producer.produce(ProducerRecord(key: nil, value: [2]), to: try producer.topic("in"))
+        try producer.flush(timeout: .seconds(10))
+        let deadline = ContinuousClock.now + .seconds(60)
+        while worker.inputs[0].batch.isEmpty, .now < deadline { try worker.fill(0, timeout: .milliseconds(100)) }
+        notes.answers = [[1]]
+        // Without a membership nothing is committed.
+        let error = #expect(throws: (any Error).self) { try worker.commitIfDue() }
+        worker.tenant.reached(5, of: partition)
+        try worker.recoverFully(from: try #require(error))
+        let left = worker.inputs[0].batch.count
+        #expect(left == 1)
+        // It works on, and commits nothing before the next attempt is due.
+        worker.nextAttempt = .now + .seconds(60)
+        for _ in 0..<3 { _ = try worker.round() }
+        #expect(notes.calls == ["finish", "aborted"] && notes.heard == 3)
+        worker.nextAttempt = .now
+        #expect(throws: (any Error).self) { try worker.commitIfDue() }
+        #expect(notes.calls == ["finish", "aborted", "finish"] && notes.answers == [[1]])
+        worker.close()
+    }
+
+    @Test("a revocation is answered once the tenant has let go, or after the time that it has said")
+    func letsGo() throws {
+        var worker = try keeper()
+        (notes.letsGoWithin, notes.hasLetGo) = (.seconds(60), false)
+        try worker.revoke(isLost: false)
+        for _ in 0..<3 { _ = try worker.round() }
+        let kept = worker.consumer.assignment
+        #expect(notes.calls == ["letGo"] && kept == [partition])
+        notes.hasLetGo = true
+        let hasEnded = try worker.round()
+        let assigned = worker.consumer.assignment
+        #expect(!hasEnded && assigned == [] && notes.calls == ["letGo", "release"])
+
+        var late = try keeper()
+        (notes.letsGoWithin, notes.hasLetGo) = (.zero, false)
+        try late.revoke(isLost: false)
+        _ = try late.round()
+        let left = late.consumer.assignment
+        #expect(left == [])
+        worker.close()
+        late.close()
+    }
+
+    @Test("a role that drains waits until its tenant has let go; partitions that are lost meanwhile are let go at once")
+    func drains() throws {
+        var worker = try keeper()
+        notes.hasLetGo = false
+        host.drain()
+        for _ in 0..<3 {
+            let hasEnded = try worker.round()
+            #expect(!hasEnded)
+        }
+        // The group takes them, too: it is answered when the worker leaves.
+        try worker.revoke(isLost: false)
+        let kept = worker.consumer.assignment
+        #expect(kept == [partition])
+        notes.hasLetGo = true
+        let hasEnded = try worker.round()
+        #expect(hasEnded && notes.calls == ["letGo", "release"])
+        worker.close()
+    }
+
+    @Test("a worker that drains still replaces a producer that has failed, where its tenant has answers to commit")
+    func replacesWhileDraining() throws {
+        var worker = try keeper()
+        var other = try reader()
+        host.drain()
+        try worker.recoverFully(from: failure(of: .producer))
+        #expect(hasLine("recreates its producer after: m"))
+        worker.close()
+        #expect(throws: PipelineEnded.self) { try other.recoverFully(from: failure(of: .producer)) }
+        other.close()
+    }
+
+    @Test("an end that is unknown is decided while the tenant lets go; where the group has neither, all is let go")
+    func unknownWhileLettingGo() throws {
+        var worker = try keeper()
+        (notes.letsGoWithin, notes.hasLetGo) = (.seconds(60), false)
+        try worker.revoke(isLost: false)
+        let somebody = CommittedOffset(offset: Offset(3), metadata: "")
+        worker.unknown = UnknownEnd(
+            sent: [partition: CommittedOffset(offset: Offset(7), metadata: "m")], before: [partition: somebody])
+        while worker.unknown != nil { _ = try worker.round() }
+        #expect(notes.heard > 0)
+        // They are not located again, since they are being taken away.
+        let search = worker.assignment.search
+        #expect(notes.calls == ["letGo", "release"] && search == nil)
+        worker.close()
+    }
+
+    @Test("partitions are not located while a transaction is open in an input that has to be settled")
+    func unsettled() throws {
+        var contract = contract(["bootstrap.servers": cluster.bootstrapServers])
+        contract.settledInputs = ["in"]
+        var worker = try reader(contract)
+        worker.assignment.assigned([partition], now: .now)
+        worker.highs = [partition: Offset(1)]
+        let assigned = worker.assignment.search
+        let search = try #require(assigned)
+        try worker.locate(search)
+        #expect(!notes.calls.contains("locate"))
+        var producer = try Producer(settings: contract.settings)
+        try producer.produce(ProducerRecord(key: nil, value: []), to: try producer.topic("in"))
+        try producer.flush(timeout: .seconds(10))
+        // The mark that was found first counts: who else writes would hold it up for ever.
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !notes.calls.contains("locate"), .now < deadline { try worker.locate(search) }
+        let highs = worker.highs
+        #expect(notes.calls.contains("locate") && highs == [partition: Offset(1)])
+        worker.close()
+    }
+
     // MARK: Watches
 
     @Test("a consumer that gets nothing for two minutes although there is something to read is replaced")
@@ -308,5 +437,30 @@ struct StreamWorkerTests {
         #expect(worker.assignment.groupPartitions.count == 1)
         #expect(time < .seconds(20), "\(time)")
         worker.close()
+    }
+
+    @Test(
+        "a static member of a co-partitioned group that is back with one more topic gets none of its partitions",
+        .enabled(if: !broker.isEmpty, "needs a broker: set KAFKA_BOOTSTRAP_SERVERS"))
+    func staticWithMoreTopics() throws {
+        let name = "test-lane-\(UUID().uuidString.prefix(8).lowercased())"
+        let settings = ["bootstrap.servers": Self.broker]
+        let topics = ["\(name).in", "\(name).more", "\(name).out"]
+        let admin = try Admin(settings: settings)
+        let outcome = try admin.createTopics(
+            topics.map { NewTopic(name: $0, partitions: 1, replicationFactor: 1) })
+        for case let error? in outcome.values { throw error }
+        var contract = contract(settings, group: name, inputs: [topics[0]], output: topics[2], session: 45)
+        contract.isCoPartitioned = true
+        func assigned(_ contract: Contract) throws -> [String] {
+            var worker = try worker(contract)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while worker.assignments == 0, .now < deadline { try worker.serveControl() }
+            // Freed without leaving its group, as if it was killed.
+            return worker.assignment.groupPartitions.map(\.topic)
+        }
+        #expect(try assigned(contract) == [topics[0]])
+        contract.inputs.append(topics[1])
+        #expect(try assigned(contract) == [topics[0]])
     }
 }

@@ -21,7 +21,7 @@ extension BroadcastTenant {
         var places: [TopicPartition: Place] = [:]
         for (number, partition) in core.partitions {
             places[place(number)] = Place(
-                Offset(partition.committed.offset), restoresFrom: Offset(partition.table.stored))
+                Offset(partition.committed.offset), restores: partition.table.stored, upTo: partition.committed.offset)
         }
         return .places(places)
     }

@@ -3,7 +3,7 @@ import Notifications
 extension DeliveryCore {
     /// What the next transaction writes and commits; nil if there is nothing to do, or one is open.
     ///
-    /// To be ended by ``committed()``, ``aborted()`` or, if its end is unknown, ``resolve(_:)``.
+    /// To be ended by ``committed()`` or ``aborted()``.
     package mutating func takeTransaction(now: WallTime) -> LaneTransaction? {
         guard writing == nil else { return nil }
         var transaction = outbox
@@ -83,20 +83,6 @@ extension DeliveryCore {
         outbox.outcomes.insert(contentsOf: transaction.outcomes, at: 0)
         outbox.retries.insert(contentsOf: transaction.retries, at: 0)
         for state in partitions.values { for kind in state.sends.indices { state.sends[kind].abort() } }
-    }
-
-    /// What the group has committed, after a transaction with an unknown end.
-    package mutating func resolve(_ found: (LaneStream, Int32) -> LaneOffset?) {
-        guard let transaction = writing else { return }
-        let tellers = transaction.commits.filter { commit in
-            commit.offset != partitions[commit.partition]?.committed[place(commit.stream)]
-        }
-        // Without a change it does not matter: such a transaction writes nothing.
-        if let teller = tellers.first, found(teller.stream, teller.partition) == teller.offset {
-            committed()
-        } else {
-            aborted()
-        }
     }
 }
 

@@ -12,6 +12,10 @@ final class DeliveryContext: RoleContext {
     /// there are broadcasts, theirs too.
     let streams: [LaneStream]
     let topics: [String]
+    /// The places of the topics as they are read: orders before broadcasts, and retries before new records, which wait for
+    /// them.
+    let readOrder: [Int]
+    let retryTopics: [String]
     /// By the kind of their pushes.
     let dispatchTopics: [String]
     /// Follows `topic.broadcasts`; nil where there are none.
@@ -36,6 +40,10 @@ final class DeliveryContext: RoleContext {
         streams = LaneStream.all(
             of: Array(PushKind.allCases.prefix(dispatchTopics.count)), tiers: configuration.delivery.retries.count)
         topics = dispatchTopics.flatMap { [$0] + configuration.delivery.retryTopics(of: $0) }
+        retryTopics = dispatchTopics.flatMap(configuration.delivery.retryTopics)
+        readOrder = PushKind.allCases.flatMap { [streams] kind in
+            streams.indices.reversed().filter { streams[$0].kind == kind }
+        }
         broadcasts = dispatchTopics.count > 1 ? follower : nil
         self.start = start
         self.meter = meter

@@ -6,7 +6,7 @@ struct ConsumerQueues: ~Copyable {
     /// In the order of the topics; the first one also gets the records of every topic without one of its own.
     let data: [DataQueue]
     private let topics: [String]
-    /// Nil with a single queue, which is waited for directly.
+    /// Nil with a single queue, which is waited for directly, unless its owner gave one.
     private let signal: QueueSignal?
     /// Keeps the client alive until the queues are destroyed.
     private let handle: ClientHandle
@@ -17,7 +17,7 @@ struct ConsumerQueues: ~Copyable {
     init(of handle: ClientHandle, topics: [String], signal given: QueueSignal?) throws(KafkaError) {
         var data: [DataQueue] = []
         for _ in 0..<max(1, topics.count) { data.append(try DataQueue(of: handle)) }
-        var signal = data.count > 1 ? given : nil
+        var signal = given
         if data.count > 1, signal == nil { signal = try QueueSignal() }
         guard let control = rd_kafka_queue_get_consumer(handle.pointer) else {
             throw .configuration("a consumer needs a group")

@@ -46,7 +46,8 @@ struct BroadcastTenantTests {
     func morePartitions() throws {
         var worker = try worker()
         let found = Findings(
-            committed: [:], starts: [:], ends: [:], partitionCounts: [configuration.topics.subscriptions: 2])
+            partitions: [], committed: [:], starts: [:], ends: [:],
+            partitionCounts: [configuration.topics.subscriptions: 2])
         #expect {
             _ = try worker.tenant.locate(found)
         } throws: { error in

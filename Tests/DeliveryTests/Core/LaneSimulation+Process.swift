@@ -1,7 +1,9 @@
+import KafkaClient
 import Notifications
 import Pipeline
 
 @testable import Delivery
+@testable import Streaming
 
 extension LaneSimulation {
     /// One process does what it can at this time.
@@ -81,17 +83,40 @@ extension LaneSimulation {
         guard let (transaction, _) = processes[index].transaction else { return }
         processes[index].transaction = nil
         let commits = !fenced && !chance(8)
+        let sent = transaction.commits.map { ($0.stream, $0.partition, Optional($0.offset)) }
+        let before = found(sent)
         write(transaction, commits: commits)
         if !commits { aborts += 1 }
         hops += commits ? transaction.retries.count : 0
         if chance(10) {
-            let group = group
-            processes[index].core.resolve { group[Place(stream: $0, partition: $1)] }
+            // As the worker decides where nobody answers.
+            switch UnknownEnd(sent: Self.offsets(sent), before: before).outcome(found(sent)) {
+            case .committed: processes[index].core.committed()
+            case .aborted, .neither: processes[index].core.aborted()
+            }
         } else if commits {
             processes[index].core.committed()
         } else {
             processes[index].core.aborted()
         }
+    }
+
+    private typealias Commits = [(stream: LaneStream, partition: Int32, offset: LaneOffset?)]
+
+    /// What the group has of these.
+    private func found(_ commits: Commits) -> [TopicPartition: CommittedOffset] {
+        Self.offsets(
+            commits.map { ($0.stream, $0.partition, group[Place(stream: $0.stream, partition: $0.partition)]) })
+    }
+
+    private static func offsets(_ commits: Commits) -> [TopicPartition: CommittedOffset] {
+        var offsets: [TopicPartition: CommittedOffset] = [:]
+        for commit in commits {
+            offsets[TopicPartition(topic: "\(commit.stream)", partition: commit.partition)] = commit.offset.map {
+                CommittedOffset(offset: Offset($0.offset), metadata: $0.metadata)
+            }
+        }
+        return offsets
     }
 
     private mutating func takeAnswers(_ index: Int) {

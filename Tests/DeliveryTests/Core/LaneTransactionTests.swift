@@ -21,22 +21,6 @@ struct LaneTransactionTests {
         #expect(second.commits.map(\.offset.offset) == [2])
     }
 
-    @Test("after an unknown end, the group's offset and bits say whether it committed", arguments: [true, false])
-    func unknown(didCommit: Bool) throws {
-        var lane = Lane()
-        lane.dispatch()
-        lane.dispatch(device: 2)
-        let requests = lane.core.takeRequests(now: 0)
-        // The second alone: the offset stays, only the bits change.
-        _ = lane.core.answer(requests[1].tag, .accepted(providerID: nil), status: 200, now: 0)
-        let open = lane.core.takeTransaction(now: 0)
-        let taken = try #require(open)
-        let before = LaneOffset(offset: 0, partitions: 3, finished: [])
-        #expect(taken.commits.map(\.offset.finished) == [[2]])
-        lane.core.resolve { _, _ in didCommit ? taken.commits[0].offset : before }
-        #expect(lane.commit().outcomes.map(\.offset) == (didCommit ? [] : [1]))
-    }
-
     @Test("an owner commits how far it may send before it reads and sends")
     func boundFirst() {
         var lane = Lane(committed: Lane.clean, isActive: false)

@@ -80,7 +80,7 @@ struct PartitionIntakeTests {
 
     @Test("the oldest that waits is the first of one of the partitions")
     func oldest() {
-        let intake = StreamIntake(.dispatch(.orders), queue: 0, topic: "dispatch")
+        let intake = StreamIntake(.dispatch(.orders), topic: "dispatch")
         #expect(intake.oldest == nil)
         intake.wait(waiting(7, 0, appendedAt: 30))
         intake.wait(waiting(3, 1, appendedAt: 20))

@@ -11,8 +11,14 @@ struct CopyingTenant: ~Copyable, Tenant {
         var failure: (any Error)?
         var keepsPlace = true
         var refusals = 0
+        var heard = 0
         var written: [[UInt8]] = []
         var unwanted: Set<Int> = []
+        /// How long it may take to let go, and whether it has.
+        var letsGoWithin: Duration?
+        var hasLetGo = true
+        /// Written by the next ``finish(_:)``.
+        var answers: [[UInt8]] = []
     }
 
     let transaction: Transaction
@@ -25,19 +31,26 @@ struct CopyingTenant: ~Copyable, Tenant {
         self.notes = notes
     }
 
-    mutating func refresh(isIdle: Bool) -> Bool { true }
-
     mutating func locate(_ found: Findings) -> Locating {
         notes.calls.append("locate")
         var places: [TopicPartition: Place] = [:]
         for (partition, start) in found.starts {
             let offset = found.committed[partition]?.offset ?? start
             next[partition] = offset.value
-            places[partition] = Place(offset, restoresFrom: offset)
+            places[partition] = Place(offset, restores: 0, upTo: 0)
         }
         committedUpTo = next
         return .places(places)
     }
+
+    mutating func letGo() -> Duration? {
+        if !notes.hasLetGo { notes.calls.append("letGo") }
+        return notes.letsGoWithin
+    }
+
+    var hasLetGo: Bool { notes.hasLetGo }
+
+    mutating func hear(_ now: WallTime, isClockRight: Bool) { notes.heard += 1 }
 
     mutating func restore(_ batch: borrowing RecordBatch) {}
     mutating func restored() {}
@@ -48,9 +61,6 @@ struct CopyingTenant: ~Copyable, Tenant {
         next.removeAll()
     }
 
-    var looksAheadFrom: [TopicPartition: Offset] { [:] }
-    mutating func look(ahead batch: borrowing RecordBatch) {}
-    mutating func looked(ahead ends: [TopicPartition: Offset], askedAt: ContinuousClock.Instant) -> Bool { true }
     mutating func act(_ time: TransactionTime) throws -> Bool {
         if let failure = notes.failure { throw failure }
         return false
@@ -71,15 +81,17 @@ struct CopyingTenant: ~Copyable, Tenant {
     }
 
     mutating func reached(_ offset: Int64, of partition: TopicPartition) { next[partition] = offset }
-    func mustCommit(isOpen: Bool) -> Bool { false }
+    func mustCommit(isOpen: Bool) -> Bool { !notes.answers.isEmpty }
 
-    mutating func finish(_ time: TransactionTime) -> [TopicPartition: CommittedOffset]? {
+    mutating func finish(_ time: TransactionTime) throws -> [TopicPartition: CommittedOffset]? {
         notes.calls.append("finish")
+        for value in notes.answers { try transaction.write(ProducerRecord(key: nil, value: value), to: 0) }
         return next.isEmpty ? nil : next.mapValues { CommittedOffset(offset: Offset($0), metadata: "") }
     }
 
     mutating func committed() {
         notes.calls.append("committed")
+        notes.answers = []
         committedUpTo = next
     }
 

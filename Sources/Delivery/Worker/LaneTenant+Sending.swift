@@ -1,6 +1,6 @@
 import Pipeline
 
-extension LaneWorker {
+extension LaneTenant {
     /// Looks at the credentials' files and tokens.
     mutating func tickCredentials(_ now: WallTime) {
         var changes: [(index: Int, isReady: Bool, isNew: Bool)] = []

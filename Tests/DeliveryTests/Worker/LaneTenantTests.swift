@@ -2,15 +2,15 @@ import Foundation
 import Hosting
 import Notifications
 import Pipeline
-import Streaming
 import TestSupport
 import Testing
 
 @testable import Delivery
 @testable import KafkaClient
+@testable import Streaming
 
 @Suite("A lane and its clients", .timeLimit(.minutes(10)))
-struct LaneWorkerTests {
+struct LaneTenantTests {
     private let cluster: MockCluster
     private let configuration: PipelineConfiguration
     private let log = LogEntries()
@@ -41,28 +41,29 @@ struct LaneWorkerTests {
             meter: DeliveryMeter(metrics: Metrics()))
     }
 
-    /// A lane that reads its partitions, of which it has none.
-    private func lane() throws -> LaneWorker {
+    private func lane() throws -> StreamWorker<LaneTenant> {
         let context = try context()
         for topic in context.topics + [configuration.topics.deliveries] {
             try cluster.createTopic(topic, partitions: 1)
         }
-        var lane = try LaneWorker(.fcm, context, logger: logger)
-        lane.phase = .reading
-        return lane
+        return try LaneTenant.worker(.fcm, context, logger: logger)
     }
 
-    private func failure(of client: KafkaError.Client) -> KafkaError {
-        KafkaError(kind: .other, recovery: .recreateClient, isFatal: true, of: client, name: "_FATAL", message: "m")
+    private func findings(of context: DeliveryContext, without missing: String? = nil) -> Findings {
+        let places = context.topics.filter { $0 != missing }.map { TopicPartition(topic: $0, partition: 0) }
+        let offsets = Dictionary(uniqueKeysWithValues: places.map { ($0, Offset(0)) })
+        return Findings(
+            partitions: places, committed: [:], highs: offsets, starts: offsets, ends: offsets,
+            partitionCounts: [context.topics[0]: 1])
     }
 
     @Test("a record that asks for the broker's time and is refused tells why, and of which topic")
     func refusedQuestion() throws {
         var lane = try lane()
         try cluster.pushErrors(.addPartitionsToTransaction, ["TOPIC_AUTHORIZATION_FAILED"])
-        let error = #expect(throws: KafkaError.self) { try lane.output.brokerTime() }
+        let error = #expect(throws: KafkaError.self) { _ = try lane.round() }
         #expect(error?.kind == .authorization)
-        #expect(error?.topics == lane.context.topics.filter { $0.hasSuffix(".retry.10s") })
+        #expect(error?.topics == lane.tenant.context.retryTopics)
         #expect(error?.ends(.producer) == true)
         lane.close()
     }
@@ -74,59 +75,57 @@ struct LaneWorkerTests {
         let topic = try producer.topic(configuration.topics.dispatch)
         try producer.produce(ProducerRecord(key: nil, value: [1], partition: 0), to: topic)
         try producer.flush(timeout: .seconds(10))
-        #expect(try new.toldOffsets(of: [0]).map(\.value) == [Offset(0)])
+        let starts = findings(of: new.tenant.context).starts
+        #expect(try new.tenant.toldOffsets(of: [0], starts).map(\.value) == [Offset(0)])
         new.close()
-        let old = try LaneWorker(.fcm, try context(), logger: logger)
-        let error = #expect(throws: PipelineError.self) { try old.toldOffsets(of: [0]) }
+        let old = try LaneTenant.worker(.fcm, try context(), logger: logger)
+        let error = #expect(throws: PipelineError.self) { try old.tenant.toldOffsets(of: [0], starts) }
         #expect(error?.description.contains("its first start needs --from") == true)
         old.close()
     }
 
-    @Test("a producer that has failed is replaced, and what is in flight stays, since the lane stays in its group")
-    func producerFails() throws {
+    @Test("a lane whose topics were not assigned alike ends: retries have to come to whoever sends the partition")
+    func unlikeTopics() throws {
         var lane = try lane()
-        let before = lane.consumer.handle
-        try lane.recover(from: failure(of: .producer))
-        #expect(lane.consumer.handle === before)
-        #expect(log.messages.contains { $0.hasPrefix("recreates its producer after: m") })
+        let retry = try #require(lane.tenant.context.retryTopics.first)
+        let found = findings(of: lane.tenant.context, without: retry)
+        let error = #expect(throws: PipelineError.self) { _ = try lane.tenant.locate(found) }
+        #expect(
+            error?.description.contains("\(retry) and notifications.dispatch do not have the same partitions") == true)
         lane.close()
     }
 
-    @Test("a consumer that has failed is replaced, and the producer is not")
-    func consumerFails() throws {
+    @Test("a partition that was located is recalled up to the high watermarks of its retry topics, and then opened")
+    func located() throws {
         var lane = try lane()
-        let before = lane.consumer.handle
-        try lane.recover(from: failure(of: .member))
-        #expect(lane.consumer.handle !== before)
-        #expect(!log.messages.contains { $0.hasPrefix("recreates its producer") })
-        lane.close()
-    }
-
-    @Test("a reader of its own that has failed costs it neither")
-    func readerFails() throws {
-        var lane = try lane()
-        let before = lane.consumer.handle
-        try lane.recover(from: failure(of: .reader))
-        #expect(lane.consumer.handle === before)
-        #expect(!log.messages.contains { $0.hasPrefix("recreates") })
-        lane.close()
-    }
-
-    @Test("a lane that drains still replaces a producer that has failed, to commit what the providers have accepted")
-    func draining() throws {
-        var lane = try lane()
-        host.drain()
-        try lane.recover(from: failure(of: .producer))
-        #expect(log.messages.contains { $0.hasPrefix("recreates its producer after: m") })
+        var found = findings(of: lane.tenant.context)
+        let retry = TopicPartition(topic: try #require(lane.tenant.context.retryTopics.first), partition: 0)
+        let clean = LaneOffset(offset: 0, partitions: 1)
+        for place in found.partitions {
+            found.committed[place] = CommittedOffset(offset: Offset(0), metadata: clean.metadata)
+            found.highs[place] = Offset(4)
+        }
+        guard case .places(let places) = try lane.tenant.locate(found) else {
+            Issue.record("it waits")
+            return
+        }
+        #expect(places.filter { !$0.value.restores.isEmpty }.mapValues(\.restores) == [retry: 0..<4])
+        lane.tenant.restored()
+        let before = lane.tenant.hasLetGo
+        // Nothing was sent.
+        _ = lane.tenant.letGo()
+        let after = lane.tenant.hasLetGo
+        #expect(!before && after)
         lane.close()
     }
 
     @Test("a cluster that does not tell its time is believed, and what asked for it is no record that a lane sends")
     func silentCluster() throws {
-        var lane = try lane()
-        let time = try lane.output.brokerTime()
+        let lane = try lane()
+        let (record, output) = lane.tenant.clockRecord()
+        let time = try lane.transaction.brokerTime(by: record, in: output)
         #expect(time == nil)
-        var reader = LaneRecordReader(lane.context, .fcm)
+        var reader = LaneRecordReader(lane.tenant.context, .fcm)
         var consumer = try Consumer(assigning: configuration.kafka)
         let place = TopicPartition(topic: "notifications.dispatch.retry.10s", partition: 0)
         var found = false
@@ -137,25 +136,6 @@ struct LaneWorkerTests {
         }
         // The mock cluster aborts nothing.
         #expect(found)
-        lane.close()
-    }
-
-    @Test("a consumer that gets nothing for two minutes although there is something to read is replaced")
-    func stuckConsumer() throws {
-        var lane = try lane()
-        let clean = LaneOffset(offset: 0, partitions: 1)
-        lane.core.setPartitions(1)
-        lane.core.assign(0, committed: [clean, clean], ends: [0, 0])
-        lane.core.recalled(0)
-        _ = lane.core.takeTransaction(now: .epoch)
-        lane.core.committed()
-        var producer = try Producer(settings: configuration.kafka)
-        let topic = try producer.topic(configuration.topics.dispatch)
-        try producer.produce(ProducerRecord(key: nil, value: []), to: topic)
-        try producer.flush(timeout: .seconds(10))
-        lane.intake.streams[0].watch = ConsumerWatch(limit: .zero)
-        try lane.watchConsumer()
-        #expect(throws: KafkaError.stuckConsumer) { try lane.watchConsumer() }
         lane.close()
     }
 }
