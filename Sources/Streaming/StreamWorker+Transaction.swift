@@ -35,12 +35,12 @@ extension StreamWorker where T: ~Copyable {
     /// - Throws: what ``recoverFully(from:)`` can deal with; the transaction is then still to be ended.
     mutating func commit() throws {
         guard let time = transactions.commit() else { return }
+        // What is only written at the end is flushed by the commit, which then says why a topic is refused.
         if transaction.isBegun { transaction.deliverSoon() }
         guard let offsets = try tenant.finish(time) else {
             _ = try transactions.committed()
             return
         }
-        if keepsAll { transaction.deliverSoon() }
         sent = offsets
         switch assignment.group {
         case .some(let group): try transaction.commit(offsets, group)

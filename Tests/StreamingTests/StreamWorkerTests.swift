@@ -379,10 +379,13 @@ struct StreamWorkerTests {
         worker.highs = [partition: Offset(1)]
         let assigned = worker.assignment.search
         let search = try #require(assigned)
+        // The coordinator answers.
+        _ = try worker.consumer.committedWhenStable([partition], timeout: .seconds(60))
         try worker.locate(search)
         #expect(!notes.calls.contains("locate"))
         var producer = try Producer(settings: contract.settings)
-        try producer.produce(ProducerRecord(key: nil, value: []), to: try producer.topic("in"))
+        let topic = try producer.topic("in")
+        for _ in 0..<2 { try producer.produce(ProducerRecord(key: nil, value: []), to: topic) }
         try producer.flush(timeout: .seconds(10))
         // The mark that was found first counts: who else writes would hold it up for ever.
         let deadline = ContinuousClock.now + .seconds(60)
