@@ -177,7 +177,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         }
     }
 
-    /// Takes a batch of each input that is wanted, as far as the transaction has room.
+    /// Takes what is left of the last batch of each input that is wanted, and its next one, as far as there is room.
     mutating func take() throws {
         let again = tenant.takeBack()
         if !again.isEmpty { try consumer.seek(to: again, timeout: .seconds(5)) }
@@ -186,17 +186,20 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
                 input.watch.progressed()
                 continue
             }
-            if input.isTaken {
-                try fill(number, timeout: .zero)
-                tenant.asked(number, appended: input.batch.isEmpty ? nil : input.batch[0].timestamp)
-            }
-            guard !input.isTaken else { continue }
-            let wasIdle = transactions.isIdle
-            let first = input.next
-            let time = try moment()
-            input.next = try tenant.take(input.batch, from: first, of: number, time)
-            if wasIdle, input.next == first, !keepsAll { try transactions.unused() }
+            try take(from: input, number)
+            guard input.isTaken, tenant.wants(number) else { continue }
+            try fill(number, timeout: .zero)
+            tenant.asked(number, appended: input.batch.isEmpty ? nil : input.batch[0].timestamp)
+            try take(from: input, number)
         }
+    }
+
+    private mutating func take(from input: InputQueue, _ number: Int) throws {
+        guard !input.isTaken else { return }
+        let wasIdle = transactions.isIdle
+        let first = input.next
+        input.next = try tenant.take(input.batch, from: first, of: number, moment())
+        if wasIdle, input.next == first, !keepsAll { try transactions.unused() }
     }
 
     /// The ends of partitions count once every record before them was taken; they come once.

@@ -178,6 +178,9 @@ package struct DeliveryCore {
         }
     }
 
+    /// Whether there is such a partition.
+    package func reads(_ kind: PushKind) -> Bool { partitions.keys.contains { isReading($0, kind) } }
+
     private func mayRead(_ most: Int) -> Bool { held.count + turnCount < most && heldBytes < mostBytes }
 
     /// How many pushes wait in Kafka behind others of their device: they were read, and are not in memory.

@@ -144,10 +144,7 @@ struct LaneTenant: ~Copyable, Tenant {
         return false
     }
 
-    func wants(_ input: Int) -> Bool {
-        let kind = intake.streams[input].stream.kind
-        return core.owned.contains { core.isReading($0, kind) }
-    }
+    func wants(_ input: Int) -> Bool { core.reads(intake.streams[input].stream.kind) }
 
     mutating func asked(_ input: Int, appended: WallTime?) {
         let stream = intake.streams[input].stream
