@@ -111,6 +111,8 @@ extension Consumer {
     /// Moves assigned partitions to these positions; an abort does not rewind the consumer (docs/kafka.md 6). Drops the
     /// records that were already fetched.
     public mutating func seek(to positions: [TopicPartition: Offset], timeout: Duration) throws(KafkaError) {
+        // Before 2.1.0 librdkafka takes these milliseconds for microseconds (docs/kafka.md 6).
+        let timeout = rd_kafka_version() < 0x0201_0000 ? timeout * 1_000 : timeout
         let list = PartitionList(capacity: positions.count)
         owed.removeAll { positions[$0.partition] != nil }
         for (partition, offset) in positions { list.add(partition, offset: start(of: partition, at: offset.value)) }

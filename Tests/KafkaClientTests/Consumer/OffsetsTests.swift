@@ -102,4 +102,20 @@ struct OffsetsTests {
         try consumer.seek(to: [partition: Offset(10)], timeout: .seconds(10))
         #expect(try consumer.records(90).map(\.offset.value) == Array(10..<100))
     }
+
+    @Test("a seek that times out has waited as long as it may: 1 ms and not 1 µs")
+    func seekTimeout() throws {
+        let name = try RealBroker.topic("seek-timeout")
+        let partition = TopicPartition(topic: name, partition: 0)
+        var consumer = try Consumer(assigning: RealBroker.settings)
+        try consumer.assign([partition: Offset(0)])
+        for _ in 0..<2_000 {
+            let start = ContinuousClock.now
+            do {
+                try consumer.seek(to: [partition: Offset(0)], timeout: .milliseconds(1))
+            } catch {
+                #expect(.now - start >= .milliseconds(1), "\(error)")
+            }
+        }
+    }
 }
