@@ -104,8 +104,8 @@ extension StreamWorker where T: ~Copyable {
 
     /// Nothing is open any longer, and no partition its own.
     mutating func release() {
+        dropUnknown()
         tenant.release()
-        unknown = nil
         parting = nil
         highs = nil
         forgetRecords()
@@ -116,11 +116,18 @@ extension StreamWorker where T: ~Copyable {
         assignment.released()
     }
 
+    /// An end that is not known no longer matters: whoever locates the partitions asks the group.
+    private mutating func dropUnknown() {
+        guard unknown != nil else { return }
+        unknown = nil
+        tenant.aborted()
+    }
+
     /// Finds out again where the partitions are. What is open is dropped.
     mutating func startAgain() throws {
         try end(transactions.dropped())
+        dropUnknown()
         tenant.release()
-        unknown = nil
         highs = nil
         forgetRecords()
         // Partitions that are being taken away are not its own any more.

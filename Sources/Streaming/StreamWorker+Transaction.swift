@@ -81,10 +81,12 @@ extension StreamWorker where T: ~Copyable {
     /// Asks the group what it has committed, once a round: that says whether the transaction was.
     mutating func decide(_ unknown: UnknownEnd) throws {
         guard let found = try committedIfStable(Array(unknown.sent.keys)) else { return }
-        self.unknown = nil
         switch unknown.outcome(found) {
-        case .committed: noteCommit(of: unknown.sent)
+        case .committed:
+            self.unknown = nil
+            noteCommit(of: unknown.sent)
         case .aborted:
+            self.unknown = nil
             tenant.aborted()
             try rewind()
         case .neither: try startAgain()

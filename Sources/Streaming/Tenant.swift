@@ -115,7 +115,7 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     /// Writes the end of the transaction, and says what it commits; nil: nothing, and nothing was written.
     mutating func finish(_ time: TransactionTime) throws -> [TopicPartition: CommittedOffset]?
     mutating func committed()
-    /// Nothing of the open transaction counts.
+    /// Nothing of the open transaction counts. Each ``finish(_:)`` is followed by this or by ``committed()``.
     mutating func aborted()
     /// A record of the transaction is refused, and always would be.
     ///
