@@ -3,16 +3,13 @@ package protocol HTTPHandler: Sendable {
     /// Decides by the head alone, before the client is asked for the body.
     func admit(_ head: IncomingRequest) -> HTTPAdmission
 
-    /// Answers a request that is there in whole.
-    func answer(_ request: IncomingRequest) -> HTTPReply
-
     /// The answer to what the server refuses by itself.
     func response(to refusal: HTTPRefusal) -> HTTPResponse
 }
 
 package enum HTTPAdmission: Sendable {
-    /// A longer body is refused.
-    case read(atMost: Int)
+    /// A longer body is refused; else this answers the request when it is there in whole.
+    case read(atMost: Int, answer: @Sendable (IncomingRequest) -> HTTPReply)
     case refuse(HTTPResponse)
 }
 

@@ -2,9 +2,9 @@
 struct PageHandler: HTTPHandler {
     let page: HTTPServer.Pages
 
-    func admit(_ head: IncomingRequest) -> HTTPAdmission { .read(atMost: 1024) }
+    func admit(_ head: IncomingRequest) -> HTTPAdmission { .read(atMost: 1024, answer: answer) }
 
-    func answer(_ request: IncomingRequest) -> HTTPReply {
+    private func answer(_ request: IncomingRequest) -> HTTPReply {
         guard request.method == "GET" || request.method == "HEAD" else {
             return .now(
                 HTTPResponse(

@@ -5,7 +5,7 @@ import Glibc
 final class RequestReader {
     private enum Progress {
         case head
-        case body(atMost: Int)
+        case body(atMost: Int, answer: @Sendable (IncomingRequest) -> HTTPReply)
         /// What is left of the body is read and forgotten: libmicrohttpd takes no answer before its end.
         case refused(HTTPResponse)
         case waiting(HTTPExchange)
@@ -33,12 +33,12 @@ final class RequestReader {
         switch progress {
         case .head:
             return begin(RequestHead(connection, method, target, targetSize, version), connection)
-        case .body(let limit):
+        case .body(let limit, let answer):
             guard part.isEmpty else {
                 read(part, atMost: limit)
                 return .YES
             }
-            return reply(connection)
+            return reply(answer, connection)
         case .refused(let response):
             return part.isEmpty ? send(response, connection) : .YES
         case .waiting(let exchange):
@@ -62,11 +62,11 @@ final class RequestReader {
         case .refuse(let response):
             if head.hasBody { return send(response, connection) }
             progress = .refused(response)
-        case .read(let limit):
+        case .read(let limit, let answer):
             if let size = head.bodySize, size > limit {
                 return send(server.handler.response(to: .bodyTooLarge(atMost: limit)), connection)
             }
-            progress = .body(atMost: limit)
+            progress = .body(atMost: limit, answer: answer)
         }
         request = head.request
         server.connections.enter(.body, cmicrohttpd_descriptor(connection))
@@ -92,9 +92,11 @@ final class RequestReader {
         request = nil
     }
 
-    private func reply(_ connection: OpaquePointer) -> MHD_Result {
+    private func reply(
+        _ answer: @Sendable (IncomingRequest) -> HTTPReply, _ connection: OpaquePointer
+    ) -> MHD_Result {
         guard let request else { return .NO }
-        switch server.handler.answer(request) {
+        switch answer(request) {
         case .now(let response): return send(response, connection)
         case .later(let exchange, let time):
             // The handler has what it needs of the body.

@@ -48,6 +48,16 @@ import Testing
         #expect(try allowed.receive().body == "hello")
     }
 
+    @Test("who may not send a body is refused before it is asked for; without a body the connection stays open")
+    func notAdmitted() throws {
+        let client = try RawClient(port: server.port)
+        for _ in 0..<2 { #expect(try client.ask("GET /x HTTP/1.1", "Authorization: none").status == 404) }
+        let answer = try client.ask(
+            "POST /x HTTP/1.1", "Authorization: none", "Content-Length: 5", "Expect: 100-continue")
+        #expect(answer.status == 404)
+        #expect(client.isClosed(within: 5000))
+    }
+
     @Test("a body in chunks is refused as soon as it is too large, and is not kept")
     func chunks() throws {
         let chunk = "1F4\r\n" + String(repeating: "a", count: 500) + "\r\n"

@@ -2,15 +2,15 @@
 
 /// Answers a request with what it has; tests replace the parts.
 struct EchoHandler: HTTPHandler {
-    var admission: @Sendable (IncomingRequest) -> HTTPAdmission = { _ in .read(atMost: 1000) }
     var reply: @Sendable (IncomingRequest) -> HTTPReply = { request in
         let body = String(decoding: request.body, as: UTF8.self)
         return .now(HTTPResponse(headers: [("X-Method", request.method)], body: body))
     }
 
-    func admit(_ head: IncomingRequest) -> HTTPAdmission { admission(head) }
-
-    func answer(_ request: IncomingRequest) -> HTTPReply { reply(request) }
+    func admit(_ head: IncomingRequest) -> HTTPAdmission {
+        head.header("authorization") == "none"
+            ? .refuse(HTTPResponse(.notFound, body: "")) : .read(atMost: 1000, answer: reply)
+    }
 
     func response(to refusal: HTTPRefusal) -> HTTPResponse {
         HTTPResponse(
