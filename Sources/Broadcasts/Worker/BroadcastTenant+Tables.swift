@@ -7,9 +7,8 @@ extension BroadcastTenant {
     /// Says where the partitions are, and opens their tables.
     mutating func locate(_ found: Findings) throws -> Locating {
         let topic = context.configuration.topics.subscriptions
-        let count = found.partitionCounts[topic] ?? context.log.partitions
-        guard count == context.log.partitions else {
-            throw PipelineError.movedKeys(in: topic, from: context.log.partitions, to: count)
+        guard found.partitionCounts[topic] == context.log.partitions else {
+            throw PipelineError.movedKeys(in: topic, from: context.log.partitions, to: found.partitionCounts[topic] ?? 0)
         }
         let now = context.clock.now()
         do {

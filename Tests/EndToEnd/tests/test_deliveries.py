@@ -254,22 +254,28 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.change_request(self.first_request(lambda each: each.provider == "apns"), lifetime="1")
         self.assertEqual(self.kinds(), {"another lifetime"})
 
-    def test_tried_again_before_apns_advises(self):
+    def hurry_after_advice(self):
+        """A push that APNs has answered with 503 is tried again a millisecond too early; returns the first try."""
         failed = self.run_.requests[self.first_request(lambda each: each.provider == "apns" and each.status == 503)]
         again = self.first_request(lambda each: each.message == failed.message and each.place > failed.place)
         self.change_request(again, time=failed.time + self.run_.longest_wait - 1)
+        return failed
+
+    def test_tried_again_before_apns_advises(self):
+        failed = self.hurry_after_advice()
         self.assertEqual(self.kinds(), {"tried again before APNs advises"})
         # Whoever takes its partition over does not know of the attempt.
         self.run_.disturbances = [(failed.time, failed.time)]
         self.assertEqual(self.kinds(), set())
 
     def test_tried_again_since_the_advice_was_lost(self):
-        failed = self.run_.requests[self.first_request(lambda each: each.provider == "apns" and each.status == 503)]
-        again = self.first_request(lambda each: each.message == failed.message and each.place > failed.place)
-        self.change_request(again, time=failed.time + self.run_.longest_wait - 1)
+        failed = self.hurry_after_advice()
         # Another request on the connection, with which it was cut.
         self.run_.requests.append(self.run_.requests[0]._replace(provider="apns", time=failed.time + 100, fault="reset"))
         self.assertNotIn("tried again before APNs advises", self.kinds())
+        # One that was cut before it was answered has not carried the answer.
+        self.run_.requests[-1] = self.run_.requests[-1]._replace(time=failed.time - 500)
+        self.assertIn("tried again before APNs advises", self.kinds())
 
     def test_another_message(self):
         self.change_request(10, body="0" * 16)
