@@ -7,7 +7,7 @@ let package = Package(
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "Pipeline", targets: ["Pipeline"]),
         .library(name: "Broadcasts", targets: ["Broadcasts"]),
-        .library(name: "Delivery", targets: ["Delivery"]),
+        .library(name: "Sender", targets: ["Sender"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
         .library(name: "NotificationPayload", targets: ["NotificationPayload"]),
         .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
@@ -56,7 +56,7 @@ let package = Package(
 
         // The sender of what the pipeline writes: lanes, transactions, HTTP.
         .target(
-            name: "Delivery",
+            name: "Sender",
             dependencies: [
                 "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
                 "Pipeline", "Streaming", "Telemetry", "Time",
@@ -93,7 +93,7 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Arguments", "Broadcasts", "Console", "Delivery", "Digests", "HTTPClient", "HTTPServer", "JSONReader",
+                "Arguments", "Broadcasts", "Console", "Sender", "Digests", "HTTPClient", "HTTPServer", "JSONReader",
                 "KafkaClient", "NotificationPayload", "Notifications", "Pipeline", "ProviderStandIn", "Replay",
                 "Telemetry",
             ],
@@ -143,9 +143,9 @@ let package = Package(
                 "Streaming", "TestSupport",
             ]),
         .testTarget(
-            name: "DeliveryTests",
+            name: "SenderTests",
             dependencies: [
-                "Delivery", "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "Notifications",
+                "Sender", "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "Notifications",
                 "Pipeline", "ProviderStandIn", "Streaming", "Telemetry", "TestSupport",
             ]),
         .testTarget(
@@ -207,7 +207,7 @@ if Context.environment["CARILLON_FUZZING"] != nil {
         .executableTarget(
             name: "FuzzAnswers",
             dependencies: [
-                "Delivery", "Digests", "FuzzSupport", "JSONReader", "NotificationPayload", "Notifications", "Time",
+                "Sender", "Digests", "FuzzSupport", "JSONReader", "NotificationPayload", "Notifications", "Time",
             ], path: "Tests/Fuzzing/FuzzAnswers"),
         .executableTarget(
             name: "FuzzPushes", dependencies: ["FuzzSupport", "NotificationPayload"], path: "Tests/Fuzzing/FuzzPushes"),

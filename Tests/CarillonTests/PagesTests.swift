@@ -15,7 +15,7 @@ struct PagesTests {
         var names = PipelineConfiguration.Topics()
         names.requests = "notifications.requests"
         names.broadcasts = "notifications.broadcasts"
-        let delivery = DeliveryConfiguration()
+        let delivery = SenderConfiguration()
         let premises = TopicPlan.Premises(
             retryTopics: delivery.retryTopics(of: names.dispatch),
             broadcastRetryTopics: delivery.retryTopics(of: names.broadcastDispatch))

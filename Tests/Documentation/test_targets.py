@@ -40,7 +40,7 @@ HANDED_ON = {"DeadLetter", "MappedMembers", "Notification", "RequestNotification
 # The folders of roles that decide and do not call Kafka: they are tested without a broker.
 DECIDING = {
     "Broadcasts": "Core Explain Journal Table",
-    "Delivery": "Answers Core Message Offsets Order Rate",
+    "Sender": "Answers Core Message Offsets Order Rate",
     "Pipeline": "Render",
 }
 
@@ -188,7 +188,7 @@ class Targets(unittest.TestCase):
 
     def test_a_replay_cannot_deliver(self):
         self.assertTrue(reached("Replay") >= {"Pipeline", "KafkaClient", "Notifications"})
-        self.assertTrue(reached("Replay").isdisjoint({"Delivery", "HTTPClient", "Console", "HTTPServer", "carillon"}))
+        self.assertTrue(reached("Replay").isdisjoint({"Sender", "HTTPClient", "Console", "HTTPServer", "carillon"}))
 
     def test_the_page_of_the_code_shows_this_graph(self):
         page = (ROOT / "docs" / "code.md").read_text()

@@ -7,8 +7,9 @@ extension BroadcastTenant {
     /// Says where the partitions are, and opens their tables.
     mutating func locate(_ found: Findings) throws -> Locating {
         let topic = context.configuration.topics.subscriptions
-        guard found.partitionCounts[topic] == context.log.partitions else {
-            throw PipelineError.movedKeys(in: topic, from: context.log.partitions, to: found.partitionCounts[topic] ?? 0)
+        let count = found.partitionCounts[topic] ?? 0
+        guard count == context.log.partitions else {
+            throw PipelineError.movedKeys(in: topic, from: context.log.partitions, to: count)
         }
         let now = context.clock.now()
         do {

@@ -32,7 +32,7 @@ public struct PipelineConfiguration: Sendable {
     public var deepLinks = DeepLinks()
     public var broadcasts = BroadcastLimits()
     /// How `carillon deliver` sends; the pipeline itself does not use it.
-    public var delivery = DeliveryConfiguration()
+    public var delivery = SenderConfiguration()
     /// A device that was last seen longer ago gets nothing (docs/rules.md §1.7).
     public var subscriptionsMaxAge: Duration = .days(270)
     /// Fan-out pauses when the table has been behind its topic for this long (docs/code.md §6).

@@ -13,7 +13,7 @@ extension Setting {
                 + "[credentials](delivery.md#credentials)."
         ) { file, draft throws(InvalidForm) in
             draft.configuration.delivery.credentials =
-                if let file { try DeliveryCredential.list(json: file.bytes, folder: file.folder) } else { [] }
+                if let file { try ProviderCredential.list(json: file.bytes, folder: file.folder) } else { [] }
         },
         .duration(
             "delivery.give-up", \.configuration.delivery.longestTry, default: "1h", .seconds(1) ... .days(1),
@@ -63,7 +63,7 @@ extension Setting {
     /// A server's address, to which paths are appended.
     private static func url(
         _ key: String, default value: Default, _ summary: String,
-        _ take: @escaping @Sendable (String, inout DeliveryConfiguration) -> Void
+        _ take: @escaping @Sendable (String, inout SenderConfiguration) -> Void
     ) -> Setting {
         custom(key, default: value, allowed: "https://HOST or https://HOST:PORT, without a path", summary) {
             text, draft in

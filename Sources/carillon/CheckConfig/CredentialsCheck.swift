@@ -1,5 +1,5 @@
-import Delivery
 import Pipeline
+import Sender
 
 /// What `check-config` says of `carillon deliver`: it reads the files of the credentials, and asks no provider.
 struct CredentialsCheck {

@@ -1,6 +1,6 @@
 import Arguments
-import Delivery
 import Foundation
+import Sender
 
 /// `carillon deliver reap`
 struct DeliverReapCommand: ParsableCommand {

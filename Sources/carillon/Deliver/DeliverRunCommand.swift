@@ -1,6 +1,6 @@
 import Arguments
-import Delivery
 import Pipeline
+import Sender
 
 /// `carillon deliver run`
 struct DeliverRunCommand: ParsableCommand {

@@ -1,4 +1,4 @@
-import Delivery
+import Sender
 
 extension ReapPlan: Report {
     /// The share of a credential's answers about devices that said they are dead.

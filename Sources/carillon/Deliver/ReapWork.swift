@@ -1,4 +1,4 @@
-import Delivery
+import Sender
 
 /// The work of `carillon deliver reap`: the plan, the confirmation, the deleting, and the reports.
 struct ReapWork {

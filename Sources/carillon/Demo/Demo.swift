@@ -27,8 +27,8 @@ struct Demo {
         configuration.rendering.display = try DemoSamples.texts()
         configuration.rendering.broadcastLanguage = .device
         configuration.delivery.credentials = [
-            DeliveryCredential(name: "fcm", source: .serviceAccount(file: providers.serviceAccountFile)),
-            DeliveryCredential(
+            ProviderCredential(name: "fcm", source: .serviceAccount(file: providers.serviceAccountFile)),
+            ProviderCredential(
                 name: "apns",
                 source: .providerKey(
                     file: providers.apnsKeyFile, keyID: APNSStandIn.keyID, teamID: APNSStandIn.teamID)),

@@ -1,11 +1,11 @@
 import Broadcasts
-import Delivery
 import Pipeline
+import Sender
 
 /// The three daemons in this process: the pipeline, the broadcasts, and the sender.
 struct DemoServices {
     let pipeline: NotificationPipeline
-    let sender: DeliveryService
+    let sender: SenderService
     private let process: ProcessHost
     private let running: Task<Void, any Error>
     private let stop: StopFlag
@@ -17,7 +17,7 @@ struct DemoServices {
         self.stop = stop
         let pipeline = NotificationPipeline(configuration: demo.configuration, logger: demo.logger)
         let broadcasts = BroadcastService(configuration: demo.configuration, logger: demo.logger)
-        let sender = DeliveryService(
+        let sender = SenderService(
             configuration: demo.configuration, start: .position(.earliest), logger: demo.logger)
         let process = ProcessHost([pipeline, broadcasts, sender], logger: demo.logger, metrics: Metrics())
         (self.pipeline, self.sender, self.process) = (pipeline, sender, process)

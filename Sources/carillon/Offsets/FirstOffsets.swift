@@ -1,7 +1,7 @@
 import Broadcasts
-import Delivery
 import KafkaClient
 import Pipeline
+import Sender
 
 /// The offsets of the groups of broadcasts and of the sender where they have never committed; what is committed there stays.
 struct FirstOffsets {
@@ -32,7 +32,7 @@ struct FirstOffsets {
                     try BroadcastService.firstOffsets(of: configuration, at: position, now: now, logger: logger)
                 ) { $1 }
             case .deliver:
-                commits.merge(try DeliveryService.firstOffsets(of: configuration, at: position, logger: logger)) { $1 }
+                commits.merge(try SenderService.firstOffsets(of: configuration, at: position, logger: logger)) { $1 }
             }
         }
         self.init(commits: commits)

@@ -1,7 +1,7 @@
 import Arguments
 import Broadcasts
-import Delivery
 import Pipeline
+import Sender
 
 /// The value of `--roles`: names, or `all`.
 struct RoleChoice: ExpressibleByArgument {
@@ -51,7 +51,7 @@ extension RoleName {
         switch self {
         case .pipeline: nil
         case .broadcasts: BroadcastService.missingSetting(of: configuration)
-        case .deliver: DeliveryService.missingSetting(of: configuration)
+        case .deliver: SenderService.missingSetting(of: configuration)
         }
     }
 }

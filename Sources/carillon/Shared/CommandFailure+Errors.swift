@@ -1,8 +1,8 @@
-import Delivery
 import Foundation
 import HTTPServer
 import KafkaClient
 import Replay
+import Sender
 
 extension CommandFailure {
     /// The failure that an error means to the caller of the command.

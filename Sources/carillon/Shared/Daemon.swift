@@ -1,9 +1,9 @@
 import Broadcasts
 import Console
-import Delivery
 import Foundation
 import KafkaClient
 import Pipeline
+import Sender
 
 /// A process that runs its roles until a signal: `carillon run`, and the commands that are one role each.
 struct Daemon {
@@ -14,7 +14,7 @@ struct Daemon {
     /// Of the sender: to whom this process sends.
     var providers = Platform.allCases
     /// Of the sender: where it begins for a provider that has no committed offsets.
-    var start: DeliveryStart?
+    var start: SenderStart?
 
     /// The pages are served before the roles work and until they have ended, so that the process can also be observed while
     /// it waits or drains. Where systemd or the like has started it, it is told the same.
@@ -81,7 +81,7 @@ struct Daemon {
                     configuration: configuration, includesValid: includesValid, logger: logger, metrics: metrics,
                     clock: clock, follower: follower)
             case .deliver:
-                return DeliveryService(
+                return SenderService(
                     configuration: configuration, providers: providers, start: start, logger: logger, metrics: metrics,
                     clock: clock, follower: follower)
             }

@@ -76,7 +76,7 @@ import Testing
 
     @Test("what waits for another attempt is kept as long as the pushes of broadcasts, and outcomes at least so")
     func retries() throws {
-        let retries = DeliveryConfiguration().retryTopics(of: names.broadcastDispatch)
+        let retries = SenderConfiguration().retryTopics(of: names.broadcastDispatch)
         var premises = TopicPlan.Premises(
             retryTopics: ["notifications.dispatch.retry.10s"], broadcastRetryTopics: retries, dispatchPartitions: 6,
             dispatchRetention: 7_200_000, broadcastDispatchRetention: 60 * Self.day)

@@ -425,7 +425,7 @@ class VerifierOfDeliveries(unittest.TestCase):
 
 class Values(unittest.TestCase):
     def test_the_id_at_apns(self):
-        # As Tests/DeliveryTests/Message has it.
+        # As Tests/SenderTests/Message has it.
         self.assertRegex(apns_id("msg-1-a", "0" * 64), "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
 
     def test_an_offset_of_a_lane(self):

@@ -1,7 +1,7 @@
 import FuzzSupport
 
-@testable import Delivery
 @testable import Notifications
+@testable import Sender
 @testable import Time
 
 /// What an answer means is within bounds, is the same a second time, and ends its push or has it tried again.

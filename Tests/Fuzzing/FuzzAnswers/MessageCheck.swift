@@ -2,8 +2,8 @@ import FuzzSupport
 import JSONReader
 import NotificationPayload
 
-@testable import Delivery
 @testable import Notifications
+@testable import Sender
 
 /// A dispatch record: to whom it goes, and the requests that are made of its value, compared with another parser's reading.
 struct MessageCheck: ~Copyable {

@@ -1,7 +1,7 @@
 import FuzzSupport
 import Notifications
 
-@testable import Delivery
+@testable import Sender
 
 /// The body as the note of a retry: what is accepted is within bounds, and can be sent.
 func checkNote(_ input: Input) {

@@ -3,14 +3,14 @@ import JSONReader
 import NotificationPayload
 import Notifications
 
-@testable import Delivery
+@testable import Sender
 
 /// One push in a lane of its own.
 struct Push {
     private static let clean = LaneOffset(offset: 0, partitions: 1)
 
     private let platform: Platform
-    private var core: DeliveryCore
+    private var core: LaneCore
 
     init(_ platform: Platform) {
         self.platform = platform
@@ -18,7 +18,7 @@ struct Push {
             dispatchTopics: ["notifications.dispatch"], partitions: 1,
             credentials: ["one"])
         settings.perMinute = [600_000]
-        core = DeliveryCore(settings)
+        core = LaneCore(settings)
         core.assign(0, committed: .init(repeating: Self.clean, count: 4), ends: [0, 0, 0, 0])
         core.recalled(0)
         _ = core.takeTransaction(now: Input.now)

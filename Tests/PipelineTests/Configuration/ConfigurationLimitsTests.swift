@@ -72,9 +72,9 @@ import Testing
 
     @Test("credentials that cannot be told apart are a problem")
     func credentials() throws {
-        let account = DeliveryCredential.Source.serviceAccount(file: "shop.json")
-        let key = DeliveryCredential.Source.providerKey(file: "k", keyID: "KEYID123AB", teamID: "TEAMID123A")
-        func credentials(_ list: DeliveryCredential...) throws -> [String] {
+        let account = ProviderCredential.Source.serviceAccount(file: "shop.json")
+        let key = ProviderCredential.Source.providerKey(file: "k", keyID: "KEYID123AB", teamID: "TEAMID123A")
+        func credentials(_ list: ProviderCredential...) throws -> [String] {
             try problems { $0.delivery.credentials = list }
         }
         #expect(
