@@ -115,9 +115,13 @@ let package = Package(
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore", "TestSupport"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"]),
+        .target(
+            name: "KafkaSimulation", dependencies: ["Hosting", "KafkaClient", "Streaming", "TestSupport"],
+            path: "Tests/KafkaSimulation"),
         .testTarget(name: "HostingTests", dependencies: ["Hosting", "KafkaClient", "Telemetry", "TestSupport"]),
         .testTarget(
-            name: "StreamingTests", dependencies: ["Hosting", "KafkaClient", "Streaming", "Telemetry", "TestSupport"]),
+            name: "StreamingTests",
+            dependencies: ["Hosting", "KafkaClient", "KafkaSimulation", "Streaming", "Telemetry", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),

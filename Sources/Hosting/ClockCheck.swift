@@ -7,7 +7,7 @@ package struct ClockCheck {
     package static let tolerance: Int64 = 60_000
     /// How often the clock had followed the wall clock when the broker's agreed with it; nil: it never has.
     package private(set) var agreed: Int?
-    private var nextLook = ContinuousClock.now
+    private var nextLook: ContinuousClock.Instant?
     /// The same when the broker was asked last.
     private var looked: Int?
 
@@ -21,7 +21,8 @@ package struct ClockCheck {
     /// Whether the broker is to be asked for its time.
     package mutating func isLookDue(_ host: RoleHost, now: ContinuousClock.Instant = .now) -> Bool {
         let changes = host.clock.changes
-        guard host.clock.isOff == nil, agreed != changes, looked != changes || now >= nextLook else {
+        guard host.clock.isOff == nil, agreed != changes, looked != changes || nextLook.map({ now >= $0 }) ?? true
+        else {
             return false
         }
         looked = changes

@@ -1,4 +1,3 @@
-import Foundation
 import KafkaClient
 import Telemetry
 
@@ -11,7 +10,8 @@ extension Patience {
     ///   - tell: is told each error, and nil once it has worked.
     /// - Throws: ``PipelineError`` where waiting does not help, ``PipelineEnded`` where the process ends first.
     package func untilItWorks<Value: ~Copyable>(
-        _ logger: Logger, mustEnd: () -> Bool, explained: (KafkaError) -> KafkaError = { $0 },
+        _ logger: Logger, _ time: TimeSource = .machine, mustEnd: () -> Bool,
+        explained: (KafkaError) -> KafkaError = { $0 },
         tell: (KafkaError?) -> Void = { _ in }, _ body: () throws(KafkaError) -> Value
     ) throws -> Value {
         var backoff = Backoff()
@@ -23,9 +23,9 @@ extension Patience {
             } catch {
                 tell(error)
                 let explained = explained(error)
-                if try consider(explained) { logger.warning("\(explained); waiting") }
-                let end = ContinuousClock.now + backoff.next()
-                while .now < end, !mustEnd() { Thread.sleep(forTimeInterval: 0.05) }
+                if try consider(explained, now: time.now()) { logger.warning("\(explained); waiting") }
+                let end = time.now() + backoff.next()
+                while time.now() < end, !mustEnd() { time.sleep(.milliseconds(50)) }
             }
         }
         throw PipelineEnded()

@@ -9,16 +9,22 @@ package final class PipelineClock: Sendable {
     /// The wall clock when the other one showed `began`, in milliseconds.
     private let base: Atomic<Int64>
     private let began: ContinuousClock.Instant
+    package let time: TimeSource
     private let followed = Atomic<Int>(0)
     private let watch = Mutex<(drift: ClockWatch, off: Int64?, told: ContinuousClock.Instant?)>(
         (ClockWatch(), nil, nil))
 
-    package init(wall: WallTime = PipelineClock.wall, began: ContinuousClock.Instant = .now) {
+    package init(
+        wall: WallTime = PipelineClock.wall, began: ContinuousClock.Instant? = nil, time: TimeSource = .machine
+    ) {
         base = Atomic(wall.milliseconds)
-        self.began = began
+        self.began = began ?? time.now()
+        self.time = time
     }
 
-    package func now(_ now: ContinuousClock.Instant = .now) -> WallTime {
+    package func now() -> WallTime { now(time.now()) }
+
+    package func now(_ now: ContinuousClock.Instant) -> WallTime {
         WallTime(milliseconds: base.load(ordering: .acquiring)) + (now - began).wholeMilliseconds
     }
 

@@ -38,6 +38,8 @@ package final class RoleHost: Sendable {
         self.explained = explained
     }
 
+    package var time: TimeSource { clock.time }
+
     package func drain() { isDraining.store(true, ordering: .sequentiallyConsistent) }
 
     package func stop() { isStopping.store(true, ordering: .sequentiallyConsistent) }
@@ -71,10 +73,10 @@ package final class RoleHost: Sendable {
     /// - Parameter patience: of whoever has its own topics and group; nil: the role's.
     package func consider(_ error: KafkaError, _ patience: Patience? = nil) throws(PipelineError) -> String? {
         let error = explained(error)
-        return try (patience ?? self.patience).consider(error) ? error.description : nil
+        return try (patience ?? self.patience).consider(error, now: time.now()) ? error.description : nil
     }
 
-    /// See ``Patience/untilItWorks(_:mustEnd:explained:tell:_:)``.
+    /// See ``Patience/untilItWorks(_:_:mustEnd:explained:tell:_:)``.
     ///
     /// - Parameters:
     ///   - patience: see ``consider(_:_:)``.
@@ -84,7 +86,7 @@ package final class RoleHost: Sendable {
         _ body: () throws(KafkaError) -> Value
     ) throws -> Value {
         try (patience ?? self.patience).untilItWorks(
-            logger, mustEnd: { whileDraining ? mustStop : mustEnd }, explained: explained,
+            logger, time, mustEnd: { whileDraining ? mustStop : mustEnd }, explained: explained,
             tell: { health.waitUnanswered($0.map { "\($0)" }) }, body)
     }
 }

@@ -25,6 +25,7 @@ package struct Contract: Sendable {
     package var transactionTimeout: Duration
     /// A transaction is committed after this time.
     package var commitInterval: Duration
+    package var clients: any Clients = KafkaClients()
 
     /// What counts although a transaction was aborted.
     package enum Keeping: Sendable {
@@ -53,13 +54,5 @@ package struct Contract: Sendable {
         self.transactionSettings = transactionSettings
         self.transactionTimeout = transactionTimeout
         self.commitInterval = commitInterval
-    }
-
-    func makeConsumer(logger: @escaping ClientLog.Sink) throws(KafkaError) -> Consumer {
-        var consumer = try Consumer(
-            settings: memberSettings, group: group, instance: isStatic ? slot.groupInstanceID(group: group) : nil,
-            queuesOf: inputs, isCoPartitioned: isCoPartitioned, signal: signal, logger: logger)
-        try consumer.subscribe(to: inputs)
-        return consumer
     }
 }

@@ -6,10 +6,11 @@ final class InputQueue {
     var batch: RecordBatch
     /// The first record of the batch that was not taken.
     var next = 0
-    var watch = ConsumerWatch()
+    var watch: ConsumerWatch
 
-    init(_ topic: String, readsHeaders: Bool) {
+    init(_ topic: String, readsHeaders: Bool, now: ContinuousClock.Instant) {
         self.topic = topic
+        watch = ConsumerWatch(now: now)
         batch = RecordBatch(readsHeaders: readsHeaders)
     }
 

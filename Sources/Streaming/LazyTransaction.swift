@@ -3,7 +3,7 @@ import KafkaClient
 
 /// A transactional producer whose transaction begins with the first record that is written, or with its commit.
 package struct LazyTransaction: ~Copyable {
-    private var producer: Producer
+    private var producer: any TransactionalProducer & ~Copyable
     private let timeout: Duration
     private let host: RoleHost
     private let worker: Int
@@ -13,27 +13,18 @@ package struct LazyTransaction: ~Copyable {
     package private(set) var isEndUnknown = false
 
     /// Makes the producer. Before the first record come its topics, then ``fencePredecessor()``.
-    ///
-    /// - Parameters:
-    ///   - settings: with the transaction's timeout.
-    ///   - id: the transactional id.
-    ///   - timeout: the same one.
-    ///   - host: notices where a call hangs.
-    ///   - worker: its number.
-    ///   - name: whose calls they are.
-    package init(
-        settings: Settings, id: String, timeout: Duration, host: RoleHost, worker: Int, of name: String,
-        logger: @escaping ClientLog.Sink
-    ) throws(KafkaError) {
-        producer = try Producer(settings: settings, transactionalID: id, logger: logger)
-        self.timeout = timeout
+    init(_ contract: Contract, _ host: RoleHost, logger: @escaping ClientLog.Sink) throws(KafkaError) {
+        producer = try contract.clients.producer(contract, logger)
+        timeout = contract.transactionTimeout
         self.host = host
-        self.worker = worker
-        self.name = name
+        worker = contract.slot.number
+        name = contract.slot.label
     }
 
     /// Fetches the topic's metadata.
-    package mutating func topic(_ name: String) throws(KafkaError) -> ProducerTopic { try producer.topic(name) }
+    package mutating func topic(_ name: String) throws(KafkaError) -> ProducerTopic {
+        try producer.topic(name, timeout: .seconds(10))
+    }
 
     /// What another producer of the same id has left open ends, one way or the other.
     package mutating func fencePredecessor() throws(KafkaError) {
@@ -45,12 +36,13 @@ package struct LazyTransaction: ~Copyable {
         headers: UnsafeBufferPointer<HeaderView>
     ) throws(KafkaError) {
         try begin()
-        try producer.produce(to: topic, key: key, value: value, headers: headers)
+        try producer.produce(
+            to: topic, key: key, value: value, headers: headers, partition: nil, timestamp: nil, tag: 0)
     }
 
     package mutating func write(_ record: ProducerRecord, to topic: ProducerTopic) throws(KafkaError) {
         try begin()
-        try producer.produce(record, to: topic)
+        try producer.produce(record, to: topic, tag: 0)
     }
 
     /// Without headers.
@@ -58,7 +50,9 @@ package struct LazyTransaction: ~Copyable {
         to topic: ProducerTopic, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, partition: Int32
     ) throws(KafkaError) {
         try begin()
-        try producer.produce(to: topic, key: key, value: value, partition: partition)
+        try producer.produce(
+            to: topic, key: key, value: value, headers: UnsafeBufferPointer(start: nil, count: 0), partition: partition,
+            timestamp: nil, tag: 0)
     }
 
     private mutating func begin() throws(KafkaError) {
@@ -74,12 +68,12 @@ package struct LazyTransaction: ~Copyable {
     ) throws(KafkaError) {
         try begin()
         try host.reach(.beforeCommit, worker: worker)
-        host.calls.enter(name)
+        host.calls.enter(name, now: host.time.now())
         defer { host.calls.leave(name) }
         try producer.sendOffsets(offsets, group, deadline: timeout)
         try host.reach(.afterSendOffsets, worker: worker)
         do throws(KafkaError) {
-            try producer.commitTransaction()
+            try producer.commitTransaction(deadline: nil)
         } catch {
             isEndUnknown = error.recovery != .abortTransaction
             throw error
@@ -97,9 +91,9 @@ package struct LazyTransaction: ~Copyable {
 
     package mutating func abort() throws(KafkaError) {
         guard isBegun else { return }
-        host.calls.enter(name)
+        host.calls.enter(name, now: host.time.now())
         defer { host.calls.leave(name) }
-        try producer.abortTransaction()
+        try producer.abortTransaction(deadline: nil)
         isBegun = false
     }
 
@@ -137,7 +131,7 @@ package struct LazyTransaction: ~Copyable {
     package mutating func takeErrors() -> [KafkaError] { producer.takeErrors() }
 
     /// A copy of a request may still be in flight, and would corrupt the next transaction (docs/kafka.md 4).
-    package var hasRepeatedRequests: Bool { producer.hasRepeatedRequests }
+    package var hasRepeatedRequests: Bool { mutating get { producer.hasRepeatedRequests } }
 
     /// Why the broker refused a record, if it did and always would.
     package mutating func takeRefusal() -> KafkaError? {

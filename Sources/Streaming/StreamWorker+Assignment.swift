@@ -19,7 +19,7 @@ extension StreamWorker where T: ~Copyable {
                 logger.info("assigned \(partitions.count) partitions")
                 assignments += 1
                 refusal = nil
-                assignment.assigned(partitions, now: .now)
+                assignment.assigned(partitions, now: now)
                 // An unanswered assignment would block the whole group until the partitions are located.
                 try consumer.assign([:])
             case .revoke(_, let isLost): try revoke(isLost: isLost)
@@ -39,7 +39,7 @@ extension StreamWorker where T: ~Copyable {
             lag[each.partition] = Int(max(0, end.value - position))
             guard let watermark = each.highWatermark,
                 hungTransactions.observe(
-                    partition: each.partition, lastStable: end.value, highWatermark: watermark.value)
+                    partition: each.partition, lastStable: end.value, highWatermark: watermark.value, now: now)
             else { continue }
             logger.warning(
                 "a transaction upstream has been open for more than a minute: nothing after it can be read",
@@ -51,7 +51,7 @@ extension StreamWorker where T: ~Copyable {
     /// dropped (docs/kafka.md 8). They are not read again in here, whatever goes wrong: they are no longer its own.
     mutating func revoke(isLost: Bool) throws {
         if isLost {
-            fencings.noteLostContact()
+            fencings.noteLostContact(now: now)
             logger.warning("lost its partitions: what was open is sent by their next owner")
         } else if parting != nil {
             return
@@ -80,7 +80,7 @@ extension StreamWorker where T: ~Copyable {
         let limit = tenant.letGo()
         guard isLast || limit != nil else { return false }
         forgetRecords()
-        parting = Parting(until: isLast ? nil : limit.map { .now + $0 })
+        parting = Parting(until: isLast ? nil : limit.map { now + $0 })
         return true
     }
 
@@ -90,7 +90,7 @@ extension StreamWorker where T: ~Copyable {
     mutating func give(_ parting: Parting) throws -> Bool {
         if keepsAll { try commitIfDue() }
         if !tenant.hasLetGo {
-            guard let until = parting.until, .now >= until else {
+            guard let until = parting.until, now >= until else {
                 wait()
                 return false
             }
@@ -134,7 +134,7 @@ extension StreamWorker where T: ~Copyable {
         guard parting == nil else { return }
         try consumer.unassign()
         try consumer.assign([:])
-        assignment.mustBegin(now: .now)
+        assignment.mustBegin(now: now)
     }
 
     /// Finds out where the partitions are, restores what is remembered of them, and begins to read.
@@ -147,7 +147,7 @@ extension StreamWorker where T: ~Copyable {
             let found = try find(search.partitions)
             guard areSettled(found) else {
                 askAgain()
-                if try isLate(), patience.isDue("settled") {
+                if try isLate(), patience.isDue("settled", now: now) {
                     logger.warning(
                         "still waiting for a transaction in a retry topic to end: `kafka-transactions.sh find-hanging` "
                             + "finds one that never does")
@@ -162,7 +162,7 @@ extension StreamWorker where T: ~Copyable {
             }
         } catch let error as KafkaError where error.recovery == .retry {
             askAgain()
-            if try isLate(), patience.isDue("committed") {
+            if try isLate(), patience.isDue("committed", now: now) {
                 logger.warning(
                     "still waiting for the committed offsets: a transaction that wrote offsets of this group has not ended: \(error)"
                 )
@@ -172,12 +172,12 @@ extension StreamWorker where T: ~Copyable {
 
     /// Whether the partitions are not located after the longest time that a transaction can be open.
     private func isLate() throws(PipelineError) -> Bool {
-        try assignment.unanswered(longerThan: contract.transactionTimeout + .seconds(10), now: .now)
+        try assignment.unanswered(longerThan: contract.transactionTimeout + .seconds(10), now: now)
     }
 
     private mutating func askAgain() {
         tenant.release()
-        nextAttempt = .now + .milliseconds(200)
+        nextAttempt = now + .milliseconds(200)
     }
 
     private mutating func find(_ partitions: [TopicPartition]) throws -> Findings {
@@ -193,8 +193,7 @@ extension StreamWorker where T: ~Copyable {
     /// Beyond the last stable offset there may be what a predecessor has written and not ended.
     private func highWatermarks(of partitions: [TopicPartition]) throws(KafkaError) -> [TopicPartition: Offset] {
         let settings = contract.settings.merging(["isolation.level": "read_uncommitted"]) { $1 }
-        let reader = try Consumer(assigning: settings, logger: logger.clientSink)
-        return try reader.endOffsets(partitions, timeout: .seconds(10))
+        return try contract.clients.endOffsets(partitions, settings, logger.clientSink)
     }
 
     /// Whether everything below the high watermarks of the inputs that ask for it is committed or aborted.
@@ -204,7 +203,7 @@ extension StreamWorker where T: ~Copyable {
         }
     }
 
-    private func partitionCounts() throws -> [String: Int32] {
+    private mutating func partitionCounts() throws -> [String: Int32] {
         var counts: [String: Int32] = [:]
         for topic in contract.inputs {
             counts[topic] = Int32(try consumer.partitionCount(of: topic, timeout: .seconds(5)))
@@ -260,7 +259,7 @@ extension StreamWorker where T: ~Copyable {
         let starts = tenant.looksAheadFrom
         guard !starts.isEmpty else { return true }
         let ends = try consumer.endOffsets(Array(starts.keys), timeout: .seconds(5))
-        let askedAt = ContinuousClock.now
+        let askedAt = now
         guard try readBeside(from: starts, to: ends, { try $0.tenant.look(ahead: $1) }) else { return false }
         return tenant.looked(ahead: ends, askedAt: askedAt)
     }
@@ -274,13 +273,12 @@ extension StreamWorker where T: ~Copyable {
     ) throws -> Bool {
         guard starts.contains(where: { $1 < ends[$0] ?? $1 }) else { return true }
         let before = assignments
-        var nextService = ContinuousClock.now
-        var reader = try Consumer(assigning: contract.settings, logger: logger.clientSink)
+        var nextService = now
         do {
-            try TopicReader.read(from: starts, to: ends, with: &reader) { batch in
+            try contract.clients.read(from: starts, to: ends, contract.settings, logger.clientSink) { batch in
                 try take(&self, batch)
-                guard .now >= nextService else { return }
-                nextService = .now + .milliseconds(200)
+                guard now >= nextService else { return }
+                nextService = now + .milliseconds(200)
                 try serveControl()
                 if case .unassigned = assignment.phase { throw ReadingEnded() }
                 guard assignments == before, parting == nil, !host.mustEnd else { throw ReadingEnded() }

@@ -21,13 +21,13 @@ extension StreamWorker where T: ~Copyable {
 
     /// Brings the worker back to its last commit after an error, ready to continue.
     private mutating func recover(from error: any Error) throws {
-        nextAttempt = .now + backoff.next()
+        nextAttempt = now + backoff.next()
         guard let error = error as? KafkaError else {
             try tenant.consider(error)
             return try startAgain()
         }
-        fencings.consider(error)
-        fencings.isOwnTimeout = transactions.unended.map { .now - $0.began >= contract.transactionTimeout } ?? false
+        fencings.consider(error, now: now)
+        fencings.isOwnTimeout = transactions.unended.map { now - $0.began >= contract.transactionTimeout } ?? false
         // The delivery reports say whether a record was refused.
         transaction.poll()
         let refusals = transaction.takeRefusal().map { [(event: Never?.none, error: $0)] } ?? []
@@ -86,7 +86,7 @@ extension StreamWorker where T: ~Copyable {
     /// Tells a slot that another process took from a transaction that timed out (docs/code.md §6, "Slots").
     private mutating func considerFencing(_ error: KafkaError) throws {
         let fatal = contract.isStatic ? try awaitConsumerFencing(within: .seconds(5)) : nil
-        switch fencings.judge(error, consumer: fatal, isStatic: contract.isStatic) {
+        switch fencings.judge(error, consumer: fatal, isStatic: contract.isStatic, now: now) {
         case .newProducer: return
         case .slotTaken(let error): throw slotTaken(error)
         case .tooOften:
@@ -99,23 +99,23 @@ extension StreamWorker where T: ~Copyable {
     /// The consumer is looked at before the group is served: when this returns its fencing, all that the group said
     /// before it has been processed (ADR 16).
     private mutating func awaitConsumerFencing(within limit: Duration) throws -> KafkaError? {
-        let end = ContinuousClock.now + limit
+        let end = now + limit
         while true {
             let fatal = consumer.fatalError.flatMap { $0.kind == .fencedInstanceID ? $0 : nil }
-            let isLast = fatal != nil || .now >= end || host.mustStop
+            let isLast = fatal != nil || now >= end || host.mustStop
             try serveGroup(timeout: isLast ? .zero : .milliseconds(100))
             if isLast { return fatal }
         }
     }
 
     private mutating func replaceConsumer(after fatal: KafkaError) throws {
-        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(fatal) }
+        if fatal.kind == .fencedInstanceID, !fencings.mayBeOwnDoing(now: now) { throw slotTaken(fatal) }
         logger.notice("recreates its consumer after: \(fatal)")
         try end(transactions.dropped())
         // Its records would keep the old one in the group, which would wait for it until max.poll.interval.ms.
         release()
         consumer.leave(timeout: .seconds(10))
-        consumer = try contract.makeConsumer(logger: logger.clientSink)
+        consumer = try contract.clients.member(contract, logger.clientSink)
         fencings.noteNewConsumer()
     }
 
@@ -127,10 +127,10 @@ extension StreamWorker where T: ~Copyable {
     /// Handles errors that no call returned: fatal ones are thrown, to be recovered from; the rest is logged.
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
-            fencings.consider(error)
+            fencings.consider(error, now: now)
             if error.kind == .offsetOutOfRange { throw tenant.overtaken(error) }
             if error.kind == .allBrokersDown { host.health.brokersAreDown("\(error)", of: contract.slot.label) }
-            if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing() { throw slotTaken(error) }
+            if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing(now: now) { throw slotTaken(error) }
             if error.isFatal { throw error }
             if error.kind == .authorization, patience.isStarting { refusal = error }
             if let line = try host.consider(error, patience) { logger.warning("\(line); waiting") }

@@ -9,7 +9,7 @@ extension StreamWorker where T: ~Copyable {
         case .nothing, .begin: break
         case .replaceProducerAndBegin: try replaceProducer(after: .repeatedRequest)
         }
-        let time = TransactionTime(clock: host.clock.now(), began: .now)
+        let time = TransactionTime(clock: host.clock.now(now), began: now)
         try transactions.begun(time)
         return time
     }
@@ -17,14 +17,14 @@ extension StreamWorker where T: ~Copyable {
     /// That of the open transaction, or of a new one; now, for a tenant that works without.
     mutating func moment() throws -> TransactionTime {
         guard keepsAll else { return try open() }
-        let now = ContinuousClock.now
+        let now = now
         return TransactionTime(clock: host.clock.now(now), began: now)
     }
 
     mutating func commitIfDue() throws {
-        guard .now >= nextAttempt else { return }
+        guard now >= nextAttempt else { return }
         let isOpen = !transactions.isIdle
-        let isOld = transactions.open.map { .now - $0.began >= contract.commitInterval } ?? false
+        let isOld = transactions.open.map { now - $0.began >= contract.commitInterval } ?? false
         guard isOld || tenant.mustCommit(isOpen: isOpen) else { return }
         _ = try open()
         try commit()
@@ -101,8 +101,8 @@ extension StreamWorker where T: ~Copyable {
             return try consumer.committed(partitions, timeout: .seconds(1))
         } catch {
             guard error.recovery == .retry else { throw error }
-            nextAttempt = .now + .milliseconds(200)
-            if patience.isDue("committed") {
+            nextAttempt = now + .milliseconds(200)
+            if patience.isDue("committed", now: now) {
                 logger.warning("it is not known yet whether a transaction was committed: \(error)")
             }
             return nil

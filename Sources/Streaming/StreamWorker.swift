@@ -1,4 +1,3 @@
-import Foundation
 import Hosting
 import KafkaClient
 import Telemetry
@@ -19,7 +18,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     let logger: Logger
     var tenant: T
     let transaction: Transaction
-    var consumer: Consumer
+    var consumer: any MemberClient & ~Copyable
     var assignment = AssignmentMachine<TopicPartition>()
     var transactions = TransactionMachine<TransactionTime>()
     /// How often the group has assigned partitions.
@@ -45,7 +44,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     var fencings = Fencings()
     var backoff = Backoff()
     /// Nothing is tried before; after an error.
-    var nextAttempt = ContinuousClock.now
+    var nextAttempt: ContinuousClock.Instant
 
     struct Parting {
         var until: ContinuousClock.Instant?
@@ -62,12 +61,14 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         let transaction = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
             try Transaction(contract, host, logger: logger.clientSink)
         }
-        let consumer = try contract.makeConsumer(logger: logger.clientSink)
+        let consumer = try contract.clients.member(contract, logger.clientSink)
         self.tenant = try makeTenant(transaction)
         self.transaction = transaction
         self.consumer = consumer
         self.contract = contract
-        inputs = contract.inputs.map { InputQueue($0, readsHeaders: contract.readsHeaders) }
+        let now = host.time.now()
+        inputs = contract.inputs.map { InputQueue($0, readsHeaders: contract.readsHeaders, now: now) }
+        nextAttempt = now
         self.host = host
         self.patience = patience
         self.metrics = metrics
@@ -99,7 +100,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         contract.signal?.lower()
         try serveControl()
         if let refusal { try considerErrors([refusal]) }
-        let isDue = .now >= nextAttempt && unknown == nil
+        let isDue = now >= nextAttempt && unknown == nil
         let isClockRight = isDue && !mustEnd ? try isClockRight() : clock.isRight(host)
         tenant.hear(host.clock.now(), isClockRight: isClockRight)
         report()
@@ -108,7 +109,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             part(isLast: true)
         }
         if let unknown, keepsAll || parting == nil {
-            if .now >= nextAttempt { try decide(unknown) } else { wait() }
+            if now >= nextAttempt { try decide(unknown) } else { wait() }
             return false
         }
         if let parting { return try give(parting) }
@@ -133,19 +134,21 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     private var mustEnd: Bool { host.mustEnd || keepsAll && clock.agreed ?? host.clock.changes != host.clock.changes }
 
     /// There is nothing to do before the group, the broker or the clock has moved.
-    func wait() {
+    mutating func wait() {
         if contract.signal == nil {
-            Thread.sleep(forTimeInterval: 0.02)
+            host.time.sleep(.milliseconds(20))
         } else {
             consumer.waitForRecords(in: [], timeout: .milliseconds(20))
         }
     }
 
+    var now: ContinuousClock.Instant { host.time.now() }
+
     /// Whether the clock may say what is over. What is open is committed before the broker is asked.
     private mutating func isClockRight() throws -> Bool {
         if clock.isRight(host) { return true }
         try keepsAll ? commitIfDue() : commit()
-        if clock.isLookDue(host) {
+        if clock.isLookDue(host, now: now) {
             let (record, output) = try tenant.clockRecord()
             clock.compare(try transaction.brokerTime(by: record, in: output), host, of: contract.slot.label, logger)
         }
@@ -183,7 +186,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         if !again.isEmpty { try consumer.seek(to: again, timeout: .seconds(5)) }
         for (number, input) in inputs.enumerated() {
             guard tenant.wants(number) else {
-                input.watch.progressed()
+                input.watch.progressed(now: now)
                 continue
             }
             try take(from: input, number)
@@ -215,7 +218,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         let input = inputs[number]
         try takeEnds(of: input)
         input.removeAll()
-        consumer.fill(&input.batch, from: number, limit: Self.batchSize, timeout: timeout)
+        consumer.fill(&input.batch, from: number, limit: Self.batchSize, maxBytes: .max, timeout: timeout)
         metrics.countUnreadable(input.batch.unreadable)
         try considerErrors(input.batch.errors)
         try watchConsumer(of: input)
@@ -235,21 +238,22 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     private var patienceForRecords: Duration {
         guard inputs.allSatisfy(\.isTaken) else { return min(tenant.patience, .milliseconds(20)) }
         guard let open = transactions.open else { return tenant.patience }
-        return max(.zero, min(tenant.patience, open.began + contract.commitInterval - .now))
+        return max(.zero, min(tenant.patience, open.began + contract.commitInterval - now))
     }
 
     /// Checks a consumer that has got nothing of an input for a long time (docs/kafka.md 11).
     mutating func watchConsumer(of input: InputQueue) throws(KafkaError) {
         guard input.batch.isEmpty, input.batch.endsOfPartition.isEmpty else {
             refusal = nil
-            return input.watch.progressed(hasRecords: !input.batch.isEmpty)
+            return input.watch.progressed(hasRecords: !input.batch.isEmpty, now: now)
         }
-        guard input.watch.isCheckDue() else { return }
+        guard input.watch.isCheckDue(now: now) else { return }
         let partitions = positions.keys.filter { $0.topic == input.topic && tenant.position($0) != nil }
         guard let ends = try? consumer.endOffsets(partitions, timeout: .seconds(2)) else {
-            return input.watch.progressed()
+            return input.watch.progressed(now: now)
         }
-        let isStuck = input.watch.isStuck(ends: ends.mapValues(\.value), reached: { tenant.position($0) ?? .max })
+        let isStuck = input.watch.isStuck(
+            ends: ends.mapValues(\.value), reached: { tenant.position($0) ?? .max }, now: now)
         if isStuck { throw .stuckConsumer }
     }
 
@@ -271,6 +275,6 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         tenant.release()
         tenant.close()
         forgetRecords()
-        consumer.close()
+        consumer.leave(timeout: .seconds(10))
     }
 }

@@ -10,10 +10,7 @@ package final class Transaction {
 
         /// Makes the producer, fetches the metadata of its topics and fences its predecessor.
         init(_ contract: Contract, _ host: RoleHost, logger: @escaping ClientLog.Sink) throws(KafkaError) {
-            var transaction = try LazyTransaction(
-                settings: contract.transactionSettings, id: contract.slot.transactionalID(group: contract.group),
-                timeout: contract.transactionTimeout, host: host, worker: contract.slot.number,
-                of: contract.slot.label, logger: logger)
+            var transaction = try LazyTransaction(contract, host, logger: logger)
             var topics: [ProducerTopic] = []
             for name in contract.outputs { topics.append(try transaction.topic(name)) }
             try transaction.fencePredecessor()

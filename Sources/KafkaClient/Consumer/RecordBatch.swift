@@ -26,14 +26,16 @@ package struct RecordBatch: ~Copyable {
     package internal(set) var headers: [HeaderView] = []
     /// The partitions whose end was reached while filling: every record below the offset has been read
     /// (docs/kafka.md 19).
-    package internal(set) var endsOfPartition: [(partition: TopicPartition, offset: Offset)] = []
-    package internal(set) var errors: [KafkaError] = []
+    package var endsOfPartition: [(partition: TopicPartition, offset: Offset)] = []
+    package var errors: [KafkaError] = []
     /// What was passed while filling; each has a record in its place.
     package internal(set) var unreadable: [UnreadableBatch] = []
     /// The bytes of all keys and values.
     package internal(set) var byteCount = 0
     private var messages: [UnsafeMutablePointer<rd_kafka_message_t>] = []
     private var handle: ClientHandle?
+    /// The bytes of records that no client has delivered.
+    private var copies: [UnsafeMutableRawBufferPointer] = []
     private let readsHeaders: Bool
 
     /// - Parameter readsHeaders: false leaves every record's headers empty. For each record whose headers are read,
@@ -44,6 +46,7 @@ package struct RecordBatch: ~Copyable {
 
     deinit {
         for message in messages { rd_kafka_message_destroy(message) }
+        for bytes in copies { bytes.deallocate() }
     }
 
     @inlinable package var count: Int { entries.count }
@@ -64,6 +67,8 @@ package struct RecordBatch: ~Copyable {
     package mutating func removeAll() {
         for message in messages { rd_kafka_message_destroy(message) }
         messages.removeAll(keepingCapacity: true)
+        for bytes in copies { bytes.deallocate() }
+        copies.removeAll()
         entries.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)
         endsOfPartition.removeAll(keepingCapacity: true)
@@ -123,6 +128,28 @@ extension RecordBatch {
                 valueCount: record.len, partition: record.partition, topic: topics.index(of: record.rkt),
                 headersStart: headersStart, headersEnd: Int32(truncatingIfNeeded: headers.count)))
         byteCount += record.key_len + record.len
+    }
+
+    /// Appends a copy of a record that no client has delivered.
+    package mutating func append(copying record: ProducerRecord, at offset: Int64, of partition: TopicPartition) {
+        func copied(_ bytes: some Collection<UInt8>) -> UnsafeRawBufferPointer {
+            let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
+            copy.copyBytes(from: bytes)
+            copies.append(copy)
+            return UnsafeRawBufferPointer(rebasing: copy[..<bytes.count])
+        }
+        let (key, value) = (record.key.map { copied($0) }, record.value.map { copied($0) })
+        let headersStart = Int32(truncatingIfNeeded: headers.count)
+        for header in record.headers where readsHeaders {
+            headers.append(HeaderView(name: copied(header.name.utf8), value: header.value.map { copied($0) }))
+        }
+        entries.append(
+            Entry(
+                key: key?.baseAddress, value: value?.baseAddress, offset: offset,
+                timestamp: record.timestamp?.milliseconds ?? -1, keyCount: key?.count ?? 0,
+                valueCount: value?.count ?? 0, partition: partition.partition,
+                topic: topics.index(of: partition.topic), headersStart: headersStart,
+                headersEnd: Int32(truncatingIfNeeded: headers.count)))
     }
 
     /// Takes ownership of the message that reports an unreadable batch, and puts a record in that batch's place.

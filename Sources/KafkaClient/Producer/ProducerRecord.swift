@@ -2,8 +2,15 @@
 public struct ProducerTopic: Hashable, Sendable {
     public let name: String
     public let partitionCount: Int32
-    let index: Int
+    package let index: Int
     let producer: UInt64
+
+    package init(name: String, partitionCount: Int32, index: Int, producer: UInt64) {
+        self.name = name
+        self.partitionCount = partitionCount
+        self.index = index
+        self.producer = producer
+    }
 }
 
 /// A record to produce, with bytes of its own.
