@@ -151,7 +151,11 @@ struct LaneTenant: ~Copyable, Tenant {
         if stream.tier == nil { pace.found(appended, in: stream.kind, now: context.clock.now()) }
     }
 
-    mutating func tick(_ time: TransactionTime) { send(time.clock, at: time.began) }
+    mutating func tick(_ time: TransactionTime) {
+        // The process may have been frozen since the round began.
+        core.tick(now: time.clock)
+        send(time.clock, at: time.began)
+    }
 
     /// Long where nothing waits for its time: what gives the lane something to do wakes it.
     var patience: Duration {

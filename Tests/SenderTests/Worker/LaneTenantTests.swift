@@ -138,4 +138,17 @@ struct LaneTenantTests {
         #expect(found)
         lane.close()
     }
+
+    @Test("a process that was frozen within a round sends nothing before it has committed, as one frozen between rounds")
+    func frozenWithinRound() throws {
+        var lane = try lane()
+        let time = WallTime(milliseconds: 1_900_000_000_000)
+        lane.tenant.hear(time, isClockRight: false)
+        lane.tenant.tick(TransactionTime(clock: time + 1_000, began: .now))
+        let before = lane.tenant.core.mustCommit
+        lane.tenant.tick(TransactionTime(clock: time + 60_000, began: .now))
+        let after = lane.tenant.core.mustCommit
+        #expect(!before && after)
+        lane.close()
+    }
 }
