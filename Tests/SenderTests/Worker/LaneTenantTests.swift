@@ -139,7 +139,7 @@ struct LaneTenantTests {
         lane.close()
     }
 
-    @Test("a process that was frozen within a round sends nothing before it has committed, as one frozen between rounds")
+    @Test("a process that was frozen within a round sends nothing before it has committed")
     func frozenWithinRound() throws {
         var lane = try lane()
         let time = WallTime(milliseconds: 1_900_000_000_000)
