@@ -143,8 +143,8 @@ let package = Package(
         .testTarget(
             name: "BroadcastsTests",
             dependencies: [
-                "Broadcasts", "Digests", "Hosting", "KafkaClient", "Notifications", "Pipeline", "StateStore",
-                "Streaming", "TestSupport",
+                "Broadcasts", "Digests", "Hosting", "KafkaClient", "KafkaSimulation", "Notifications", "Pipeline",
+                "StateStore", "Streaming", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "SenderTests",

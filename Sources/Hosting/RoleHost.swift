@@ -98,6 +98,7 @@ package protocol RoleContext: Sendable {
 
 extension RoleContext {
     package var clock: PipelineClock { host.clock }
+    package var now: ContinuousClock.Instant { host.time.now() }
     package var patience: Patience { host.patience }
     package var mustEnd: Bool { host.mustEnd }
     package var mustStop: Bool { host.mustStop }

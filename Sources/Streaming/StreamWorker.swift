@@ -156,11 +156,15 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     }
 
     private mutating func work() throws {
+        // Before the tenant looks at what it knows, which a new producer would let grow old.
+        if transactions.isIdle, !keepsAll, transaction.hasRepeatedRequests {
+            try replaceProducer(after: .repeatedRequest)
+        }
         let isFresh = try tenant.refresh(isIdle: transactions.isIdle)
         var mayTake = isFresh
         if transactions.isIdle, isFresh {
             mayTake = try lookAhead()
-            try act()
+            if mayTake { try act() }
         }
         if mayTake { try take() }
         if mayTake { try tenant.tick(moment()) }

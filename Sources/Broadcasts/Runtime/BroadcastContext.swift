@@ -1,5 +1,7 @@
 import Hosting
+import KafkaClient
 import Pipeline
+import Streaming
 import Synchronization
 
 /// What the workers of a process share. Any thread.
@@ -10,6 +12,7 @@ final class BroadcastContext: RoleContext {
     let includesValid: Bool
     let follower: BroadcastFollower
     let ends: SubscriptionEnds
+    let clients: any Clients
     let meter: BroadcastMeter
     let board: BroadcastBoard
     /// What the broker says about the subscriptions' topic.
@@ -30,7 +33,8 @@ final class BroadcastContext: RoleContext {
 
     init(
         _ host: RoleHost, _ configuration: PipelineConfiguration, includesValid: Bool, log: SubscriptionsLog,
-        follower: BroadcastFollower, ends: SubscriptionEnds, meter: BroadcastMeter
+        follower: BroadcastFollower, ends: SubscriptionEnds, clients: any Clients = KafkaClients(),
+        meter: BroadcastMeter
     ) {
         self.host = host
         self.configuration = configuration
@@ -38,9 +42,15 @@ final class BroadcastContext: RoleContext {
         self.log = log
         self.follower = follower
         self.ends = ends
+        self.clients = clients
         self.meter = meter
         board = BroadcastBoard(workers: configuration.workers)
         pace = Mutex(Pace(perSecond: configuration.broadcasts.rate))
+    }
+
+    /// Whether everything of a partition was read that was there a moment ago.
+    func isReached(_ partition: Int32, at position: Int64) -> Bool {
+        ends.isReached(partition, at: position, within: BroadcastTenant.freshness, now: now)
     }
 
     /// The dispatch records that the process may write now. Workers that ask at the same moment may each write so many;

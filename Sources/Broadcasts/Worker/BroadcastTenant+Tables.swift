@@ -64,7 +64,7 @@ extension BroadcastTenant {
         // Wipes tables that came from another log.
         let judgements = try LogCheck.judge(
             records.filter { !$0.value.elements.isEmpty }, starts: found.starts, ends: found.ends,
-            settings: context.configuration.kafka, logger: logger.clientSink)
+            settings: context.configuration.kafka, by: context.clients, logger: logger.clientSink)
         for (place, judgement) in judgements {
             guard let difference = judgement.difference(in: place), let committed = begun[place.partition] else {
                 continue
@@ -111,7 +111,9 @@ extension BroadcastTenant {
     }
 
     mutating func restored() throws {
-        for partition in core.partitions.values where partition.table.stored < partition.committed.offset {
+        for partition in core.partitions.values {
+            partition.folded = nil
+            guard partition.table.stored < partition.committed.offset else { continue }
             partition.table.commit()
             try partition.table.flush(at: partition.committed.offset)
         }
@@ -120,7 +122,8 @@ extension BroadcastTenant {
     mutating func release() {
         core.aborted()
         for number in core.owned {
-            let offset = core.committed(number)?.offset ?? 0
+            // A table that was being brought up to its offset lacks the rest.
+            let offset = core.partitions[number].map { $0.folded ?? $0.committed.offset } ?? 0
             guard let table = core.remove(number) else { continue }
             do throws(StoreError) {
                 if table.isPending { try table.flush(at: offset) }
@@ -133,12 +136,12 @@ extension BroadcastTenant {
 
     /// Stores what has come together, now and then; notes how old the tables are.
     mutating func tend() throws -> Bool {
-        let isDue = .now >= nextFlush
-        if isDue { nextFlush = .now + .seconds(10) }
+        let isDue = context.now >= nextFlush
+        if isDue { nextFlush = context.now + .seconds(10) }
         let now = context.clock.now()
         var isTooOld = false
         for (number, partition) in core.partitions {
-            if isDue, context.ends.isReached(number, at: partition.committed.offset, within: Self.freshness) {
+            if isDue, context.isReached(number, at: partition.committed.offset) {
                 partition.table.time = now
             }
             let table = partition.table

@@ -24,9 +24,11 @@ struct BroadcastTenant: ~Copyable, Tenant {
     private let origin: BroadcastJournalEntry
     private var output: BroadcastOutput
     var core: BroadcastCore
+    /// When the end was asked for that the core's view has reached.
+    private var viewAskedAt: ContinuousClock.Instant?
     /// Since when the log of broadcasts ends before what the group has seen of it.
     private var behindSince: ContinuousClock.Instant?
-    var nextFlush = ContinuousClock.now + .seconds(10)
+    var nextFlush: ContinuousClock.Instant
 
     init(_ slot: Slot, _ context: BroadcastContext, _ transaction: Transaction, logger: Logger) {
         let configuration = context.configuration
@@ -41,6 +43,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
             rules: configuration.rulesHash)
         output = BroadcastOutput(transaction, slot: slot)
         deadLetters = DeadLetterLog(context.patience, topic: topics.deadLetters)
+        nextFlush = context.now + .seconds(10)
         self.slot = slot
         self.context = context
         self.logger = logger
@@ -48,23 +51,26 @@ struct BroadcastTenant: ~Copyable, Tenant {
 
     static func contract(of slot: Slot, _ context: BroadcastContext) -> Contract {
         let configuration = context.configuration
-        return Contract(
+        var contract = Contract(
             group: context.group, slot: slot, isStatic: configuration.staticMembership,
             inputs: [configuration.topics.subscriptions], readsHeaders: false,
             outputs: BroadcastOutput.topics(of: configuration),
             settings: configuration.kafka, memberSettings: configuration.consumerSettings(queues: 1),
             transactionSettings: configuration.transactionSettings,
             transactionTimeout: configuration.transactionTimeout, commitInterval: configuration.commitInterval)
+        contract.clients = context.clients
+        return contract
     }
 
     mutating func refresh(isIdle: Bool) throws -> Bool {
         let view = context.follower.view
-        guard view.isFresh(within: Self.freshness) else { return false }
+        guard view.isFresh(within: Self.freshness, now: context.now) else { return false }
         if isIdle { try update(view) }
         return true
     }
 
     private mutating func update(_ view: BroadcastView) throws(PipelineError) {
+        viewAskedAt = view.freshSince
         if view.reached != core.reached || view.records.count != core.count {
             core.update(view.records, reached: view.reached)
         }
@@ -72,9 +78,9 @@ struct BroadcastTenant: ~Copyable, Tenant {
             behindSince = nil
             return
         }
-        let since = behindSince ?? .now
+        let since = behindSince ?? context.now
         behindSince = since
-        guard .now - since < Self.longestBehind else {
+        guard context.now - since < Self.longestBehind else {
             let topic = context.configuration.topics.broadcasts
             throw .decisionNeeded(
                 "\(topic) ends at offset \(view.reached), and the group \(context.group) has seen later ones: it was created "
@@ -99,7 +105,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
         guard core.hasValid(clock: context.clock.now()) else { return [:] }
         var starts: [TopicPartition: Offset] = [:]
         for number in core.owned {
-            guard let ahead = core.ahead(number), !context.ends.isReached(number, at: ahead, within: Self.freshness)
+            guard let ahead = core.ahead(number), !context.isReached(number, at: ahead)
             else { continue }
             starts[place(number)] = Offset(ahead)
         }
@@ -115,7 +121,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
 
     mutating func looked(ahead ends: [TopicPartition: Offset], askedAt: ContinuousClock.Instant) -> Bool {
         for (place, end) in ends { core.looked(ahead: end.value, of: place.partition) }
-        return .now - askedAt < Self.freshness
+        return context.now - min(askedAt, viewAskedAt ?? askedAt) < Self.freshness
     }
 
     /// Slices of passes.
@@ -123,7 +129,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
         var budget = min(context.configuration.commitMaxRecords, context.budget)
         for partition in core.owned where budget > 0 && core.isBusy(partition) {
             guard let position = core.position(partition),
-                context.ends.isReached(partition, at: position, within: Self.freshness)
+                context.isReached(partition, at: position)
             else { continue }
             let before = core.open.sent
             try core.send(partition, clock: time.clock, budget: &budget, into: &output)
@@ -216,7 +222,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
         state.passes = core.owned.count { core.committed($0)?.pass != nil }
         state.oldestWaiting = core.oldestWaiting
         for (place, count) in lag ?? [:] { state.lag[place.partition] = count }
-        state.isFresh = context.follower.view.isFresh(within: .seconds(10))
+        state.isFresh = context.follower.view.isFresh(within: .seconds(10), now: context.now)
         context.board.set(state, of: slot.number)
     }
 }

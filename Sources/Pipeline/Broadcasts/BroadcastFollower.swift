@@ -25,6 +25,8 @@ package final class BroadcastFollower: Sendable {
     /// The newest view. It says nothing yet while `freshSince` is nil.
     package var view: BroadcastView { published.withLock { $0 } }
 
+    package func publish(_ view: BroadcastView) { published.withLock { $0 = view } }
+
     /// Follows the topic on the caller's thread, as long as no other does, until its host drains or stops. It waits for the
     /// broker without limit, with a log line every 10 s; the view grows old meanwhile.
     ///
@@ -45,7 +47,7 @@ package final class BroadcastFollower: Sendable {
                 while isSame, !host.mustEnd {
                     isSame = try reading.round()
                     let view = isSame ? reading.view : BroadcastView()
-                    published.withLock { $0 = view }
+                    publish(view)
                 }
             }
         } catch is PipelineEnded {}

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 /// Checks whether the log is the one that a store was built from (ADR 30).
 package enum LogCheck {
@@ -11,12 +12,13 @@ package enum LogCheck {
     ///   - starts: the first offset that each partition still has.
     ///   - ends: the last stable offset of each partition.
     ///   - settings: of the pipeline's clients. The reader joins no group and commits nothing.
+    ///   - clients: who reads.
     /// - Returns: a judgement for every partition of `stored`.
     /// - Throws: `.timedOut` with `.retry` where the log could not be read in time; otherwise librdkafka's error.
     package static func judge(
         _ stored: [TopicPartition: RecentFingerprints], starts: [TopicPartition: Offset],
-        ends: [TopicPartition: Offset], settings: Settings, logger sink: @escaping ClientLog.Sink,
-        timeout: Duration = .seconds(30)
+        ends: [TopicPartition: Offset], settings: Settings, by clients: any Clients = KafkaClients(),
+        logger sink: @escaping ClientLog.Sink, timeout: Duration = .seconds(30)
     ) throws(KafkaError) -> [TopicPartition: LogJudgement] {
         let deadline = ContinuousClock.now + timeout
         var found: [TopicPartition: [RecordFingerprint]] = [:]
@@ -31,8 +33,7 @@ package enum LogCheck {
             // A response holds one batch. With queued.min.messages=1 as well, each partition would take a second (docs/kafka.md, "A full queue sleeps").
             settings["fetch.message.max.bytes"] = "1"
             settings["isolation.level"] = "read_committed"
-            var consumer = try Consumer(assigning: settings, logger: sink)
-            let read = try Self.read(ranges, with: &consumer) {
+            let read = try Self.read(ranges, by: clients, settings, sink) {
                 .now < deadline
                     ? nil : .logNotRead("the records that a store came from could not be read within \(timeout)")
             }
@@ -54,12 +55,13 @@ package enum LogCheck {
 
     /// - Parameter failure: what ends the read after each batch, if anything.
     private static func read(
-        _ ranges: [TopicPartition: Range<Offset>], with consumer: inout Consumer, unless failure: () -> KafkaError?
+        _ ranges: [TopicPartition: Range<Offset>], by clients: any Clients, _ settings: Settings,
+        _ sink: @escaping ClientLog.Sink, unless failure: () -> KafkaError?
     ) throws(KafkaError) -> [TopicPartition: [RecordFingerprint]] {
         var found: [TopicPartition: [RecordFingerprint]] = [:]
         do {
-            try TopicReader.read(
-                from: ranges.mapValues(\.lowerBound), to: ranges.mapValues(\.upperBound), with: &consumer
+            try clients.read(
+                from: ranges.mapValues(\.lowerBound), to: ranges.mapValues(\.upperBound), settings, sink
             ) { batch in
                 if let failure = failure() { throw failure }
                 for index in 0..<batch.count {

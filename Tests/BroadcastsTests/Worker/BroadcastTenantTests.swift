@@ -33,7 +33,7 @@ struct BroadcastTenantTests {
         }
         let context = BroadcastContext(
             RoleHost(), configuration, includesValid: false,
-            log: .init(cluster: nil, partitions: 1, largestTableAge: 1, compactionLag: 1),
+            log: .init(cluster: nil, partitions: 1, largestTableAge: 3_600_000, compactionLag: 3_600_000),
             follower: BroadcastFollower(configuration, logger: logger, metrics: metrics), ends: SubscriptionEnds(),
             meter: BroadcastMeter(metrics: metrics))
         let slot = Slot(instance: configuration.instanceID, number: 0)
@@ -54,6 +54,34 @@ struct BroadcastTenantTests {
             guard case .decisionNeeded(let text) = error as? PipelineError else { return false }
             return text.hasPrefix("notifications.subscriptions had 1 partitions and has 2: keys have moved")
         }
+        worker.close()
+    }
+
+    @Test("a table that is given up while it is brought up to its offset is stored as far as it was read")
+    func interruptedRestore() throws {
+        var worker = try worker()
+        let (context, place) = (worker.tenant.context, worker.tenant.place(0))
+        let now = context.clock.now()
+        let offset = BroadcastOffset(offset: 10, partitions: 1, time: now, broadcast: 0)
+        let found = Findings(
+            partitions: [place], committed: [place: CommittedOffset(offset: Offset(10), metadata: offset.metadata)],
+            starts: [place: Offset(0)], ends: [place: Offset(10)], partitionCounts: [place.topic: 1])
+        _ = try worker.tenant.locate(found)
+        let device = TestDevice(1)
+        var batch = RecordBatch()
+        batch.append(
+            copying: ProducerRecord(
+                key: device.key(in: "channel/a"), value: device.value(in: "channel/a", seen: now), timestamp: now),
+            at: 3, of: place)
+        try worker.tenant.restore(batch)
+        worker.tenant.release()
+
+        let log = ChannelTable.Log(
+            origin: .init(topic: place.topic, partition: 0, cluster: nil), start: 0, committed: 10,
+            largestAge: 3_600_000, now: now)
+        let table = try ChannelTable.open(context.folder(of: 0), log).table
+        #expect(table.stored == 4)
+        try table.close()
         worker.close()
     }
 

@@ -1,172 +1,287 @@
+import Hosting
+import KafkaClient
+import KafkaSimulation
 import Notifications
+import Pipeline
+import Streaming
+import Telemetry
 import TestSupport
 
 @testable import Broadcasts
 
-/// Logs, a group and several processes over hours. Single-threaded; the time of a transaction is a moment, and a process
-/// that has lost a partition may not know it yet.
-final class BroadcastSimulation {
+/// Broadcasts and subscriptions at a simulated broker, and processes that send them: the real worker, on real stores.
+///
+/// `@unchecked Sendable`: only the thread with the baton touches it.
+final class BroadcastSimulation: @unchecked Sendable {
     struct Size {
         var partitions: Int32 = 3
         var devices = 24
         var channels = 3
-        var workers = 3
-        var steps = 500
+        var seconds = 20...200
         var mostRecords = 12
-        /// A broadcast is the business of so many of a hundred steps.
-        var publishes = 12
-        /// So many of a hundred transactions fail somehow.
-        var failures = 30
+        /// One in so many moments has a broadcast.
+        var publishes = 8
         var mostChanges = 6
+        var isFaulty = true
     }
 
     static let start: WallTime = 1_751_875_337_000
-    static let maxAge = 20 * SimulatedSubscriptions.minute
+    static let maxAge: Int64 = 20_000
     static let mostLate = 3
     /// Records of the topic of broadcasts are deleted after it.
-    static let retention = 35 * SimulatedSubscriptions.minute
+    static let retention: Int64 = 30_000
+    /// How long a broadcast can be valid.
+    static let longestLife: Int64 = 20_000
 
     let size: Size
-    var random: SeededGenerator
-    var now = BroadcastSimulation.start
-    var subscriptions: [SimulatedSubscriptions]
-    var broadcasts = TestBroadcasts()
+    private(set) var subscriptions: [SimulatedSubscriptions]
+    private(set) var broadcasts = TestBroadcasts()
     /// By number; hashing a token takes long.
     let devices: [TestDevice]
     /// Who is subscribed, with the last version of each.
-    private var live: [SimulatedSubscriptions.Key: WallTime] = [:]
-
-    // What the broker knows.
-    /// The committed offsets as texts.
-    var group: [Int32: (offset: Int64, metadata: String)] = [:]
-    var owners: [Int32: Int] = [:]
-    let first: [Int32: BroadcastOffset]
-    var transactions: [SimulatedTransaction] = []
-
-    var workers: [SimulatedWorker] = []
+    private var live: Set<SimulatedSubscriptions.Key> = []
+    private(set) var transactions: [SimulatedTransaction] = []
+    private let kafka: SimulatedKafka
+    private let configuration: PipelineConfiguration
+    private let folder = TemporaryFolder()
+    private let log = Happenings()
+    /// What was not true, beside what the oracle finds.
+    private(set) var violations: [String] = []
     /// What has happened, so that a test can tell that it shows something.
-    var happened: [String: Int] = [:]
+    var happened: [String: Int] { log.counts }
+
+    private var baton: Baton { kafka.baton }
+    /// See ``Baton/trace``.
+    var trace: UInt64 { baton.trace }
+    var now: WallTime { kafka.now }
 
     init(seed: UInt64, _ size: Size = Size()) throws {
         self.size = size
-        random = SeededGenerator(seed: seed)
         subscriptions = Array(repeating: SimulatedSubscriptions(), count: Int(size.partitions))
         devices = (0..<size.devices).map { TestDevice($0) }
-        var first: [Int32: BroadcastOffset] = [:]
+        var configuration = PipelineConfiguration(
+            kafka: [:], stateDirectory: folder.path, rules: try ExtractionRules(), instanceID: "test", workers: 1)
+        configuration.topics.broadcasts = "broadcasts"
+        configuration.topics.subscriptions = "subscriptions"
+        configuration.subscriptionsMaxAge = .milliseconds(Self.maxAge)
+        configuration.broadcasts.mostLate = Self.mostLate
+        configuration.commitMaxRecords = size.mostRecords
+        configuration.transactionTimeout = .seconds(20)
+        configuration.commitInterval = .milliseconds(100)
+        let topics = configuration.topics
+        kafka = SimulatedKafka(
+            seed: seed,
+            topics: [
+                topics.subscriptions: size.partitions, topics.broadcastDispatch: 1, topics.broadcastJournal: 1,
+                topics.deadLetters: 1,
+            ], start: Self.start)
+        self.configuration = configuration
         for partition in 0..<size.partitions {
-            first[partition] = BroadcastOffset(offset: 0, partitions: size.partitions, time: now, broadcast: 0)
+            let first = BroadcastOffset(offset: 0, partitions: size.partitions, time: Self.start, broadcast: 0)
+            kafka.offsets[place(partition)] = CommittedOffset(offset: Offset(0), metadata: first.metadata)
         }
-        self.first = first
-        group = first.mapValues { ($0.offset, $0.metadata) }
-        for number in 0..<size.workers { workers.append(SimulatedWorker(number, self)) }
-        for partition in 0..<size.partitions { try assign(partition, to: Int(partition) % size.workers) }
     }
-
-    func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
-    func note(_ what: String, _ count: Int = 1) { happened[what, default: 0] += count }
 
     static func channel(_ number: Int) -> String { "channel/\(number)" }
 
     func partition(_ key: SimulatedSubscriptions.Key) -> Int32 {
-        Int32((key.device * 7 + key.channel) % Int(size.partitions))
+        Murmur2.partition(of: devices[key.device].key(in: Self.channel(key.channel)), count: size.partitions)
+    }
+
+    private func place(_ partition: Int32) -> TopicPartition {
+        TopicPartition(topic: configuration.topics.subscriptions, partition: partition)
     }
 
     // MARK: What happens
 
     func run() throws {
-        for _ in 0..<size.steps {
-            now += chance(70) ? .random(in: 0..<400, using: &random) : .random(in: 0..<40_000, using: &random)
-            if chance(60) { for _ in 0..<Int.random(in: 1...size.mostChanges, using: &random) { change() } }
-            if chance(size.publishes) {
-                broadcast()
-                if chance(30) { try moveAtOnce() }
-            }
-            if chance(5) { for index in subscriptions.indices { subscriptions[index].compact(at: now) } }
-            if chance(6) { try rebalance() }
-            try workers.randomElement(using: &random)?.work(fails: chance(size.failures))
+        let role = SimulatedRole(kafka) { [self] slot, process, host, isStatic in
+            try work(slot, process, host, isStatic)
         }
-        try drain()
+        arrive(at: role)
+        role.run(for: .seconds(baton.draw(size.seconds)), isFaulty: size.isFaulty) { [self] in unfinished.isEmpty }
+        violations = role.violations
+        try readTransactions()
     }
 
-    /// Until nothing is left to do.
-    func drain() throws {
-        for _ in 0..<10_000 {
-            now += 1_500
-            for worker in workers { try worker.work(fails: false) }
-            let isRead = group.allSatisfy { $0.value.offset >= subscriptions[Int($0.key)].end }
-            if isRead, workers.allSatisfy({ !$0.isBusy && $0.owns(owners) }) { return }
+    private func arrive(at role: SimulatedRole) {
+        baton.after(baton.milliseconds(20...800)) { [self] in
+            guard !role.isOver else { return }
+            if !baton.isOne(of: 3) { for _ in 0..<baton.draw(1...size.mostChanges) { change() } }
+            if baton.isOne(of: size.publishes) { broadcast() }
+            if baton.isOne(of: 20) { compact() }
+            arrive(at: role)
         }
-        note("never idle")
-    }
-
-    /// A partition moves within the second in which its owner has seen a broadcast, and the next one may not have.
-    private func moveAtOnce() throws {
-        for worker in workers + workers {
-            now += .random(in: 0..<120, using: &random)
-            try worker.work(fails: false)
-        }
-        try rebalance()
-        for worker in workers { try worker.work(fails: false) }
     }
 
     private func change() {
         let key = SimulatedSubscriptions.Key(
-            device: .random(in: 0..<size.devices, using: &random),
-            channel: .random(in: 0..<size.channels, using: &random))
-        if chance(3) { return append(.init(time: now, key: key, seen: nil, isMalformed: true)) }
+            device: baton.draw(0...size.devices - 1), channel: baton.draw(0...size.channels - 1))
+        if baton.isOne(of: 30) { return append(.init(time: now, key: key, seen: nil, isMalformed: true)) }
         // Most that are there stay, and are refreshed now and then.
-        if live[key] != nil, chance(40) {
-            live[key] = nil
+        if live.contains(key), baton.draw(1...5) < 3 {
+            live.remove(key)
             return append(.init(time: now, key: key, seen: nil))
         }
-        if live[key] == nil, chance(5) { return append(.init(time: now, key: key, seen: nil)) }
-        let seen = chance(85) ? now : now - .random(in: 0..<2 * Self.maxAge, using: &random)
-        live[key] = seen
-        append(.init(time: now, key: key, seen: seen))
+        if !live.contains(key), baton.isOne(of: 20) { return append(.init(time: now, key: key, seen: nil)) }
+        live.insert(key)
+        let age = baton.isOne(of: 7) ? Int64(baton.draw(0...2 * Int(Self.maxAge))) : 0
+        append(.init(time: now, key: key, seen: now - age))
     }
 
     func append(_ record: SimulatedSubscriptions.Record) {
-        subscriptions[Int(partition(record.key))].append(record)
+        let partition = partition(record.key)
+        subscriptions[Int(partition)].append(record)
+        let device = devices[record.key.device]
+        let channel = Self.channel(record.key.channel)
+        kafka.append(
+            ProducerRecord(
+                key: record.isMalformed ? Array("nobody".utf8) : device.key(in: channel),
+                value: record.seen.map { device.value(in: channel, seen: $0) }, timestamp: record.time),
+            to: place(partition))
     }
 
     private func broadcast() {
-        let id = "\(Int.random(in: 0..<12, using: &random))"
-        switch Int.random(in: 0..<20, using: &random) {
+        let id = "\(baton.draw(0...11))"
+        switch baton.draw(0...19) {
         case 0..<3: broadcasts.append(id, .cancelled, at: now)
         case 3..<5: broadcasts.append(id, .unreadable, at: now)
         case 5..<8:
             // One of the latest is cancelled or corrected, likely while it is sent.
             guard let latest = broadcasts.entries.last else { return }
-            broadcasts.append(latest.id, chance(50) ? .cancelled : latest.kind, at: now)
-        default: broadcasts.append(id, published(), at: now)
+            broadcasts.append(latest.id, baton.isOne(of: 2) ? .cancelled : latest.kind, at: now)
+        default:
+            let lifetime = Int64(baton.draw(0...Int(baton.isOne(of: 4) ? 2_000 : Self.longestLife)))
+            let audience = Self.channel(baton.draw(0...size.channels - 1))
+            broadcasts.append(id, .published(audience: audience, lifetime: lifetime), at: now)
         }
     }
 
-    private func published() -> TestBroadcasts.Kind {
-        let lifetime: Int64 =
-            chance(25)
-            ? .random(in: 0..<5_000, using: &random)
-            : .random(in: 0...28 * SimulatedSubscriptions.minute, using: &random)
-        return .published(audience: Self.channel(.random(in: 0..<size.channels, using: &random)), lifetime: lifetime)
-    }
-
-    // MARK: The group
-
-    private func rebalance() throws {
-        let partition = Int32.random(in: 0..<size.partitions, using: &random)
-        let next = Int.random(in: 0..<size.workers, using: &random)
-        guard next != owners[partition] else { return }
-        if let owner = owners[partition] {
-            // Otherwise its process finds out when it commits.
-            if chance(60) { try workers[owner].revoke(partition) } else { note("did not know") }
+    private func compact() {
+        for number in subscriptions.indices {
+            let place = place(Int32(number))
+            let read = kafka.offsets[place]?.offset.value ?? 0
+            for offset in subscriptions[number].compact(at: now, below: read) { kafka.remove(offset, of: place) }
         }
-        note("rebalances")
-        try assign(partition, to: next)
     }
 
-    func assign(_ partition: Int32, to worker: Int) throws {
-        owners[partition] = worker
-        try workers[worker].open(partition)
+    // MARK: A process
+
+    private func work(_ slot: Int, _ process: SimulatedProcess, _ host: RoleHost, _ isStatic: Bool) throws {
+        var configuration = configuration
+        configuration.stateDirectory += "/\(slot)"
+        configuration.staticMembership = isStatic
+        let logger = Logger(label: "worker \(slot)", sink: log)
+        let metrics = Metrics()
+        let context = BroadcastContext(
+            host, configuration, includesValid: false,
+            log: .init(
+                cluster: nil, partitions: size.partitions,
+                largestTableAge: SimulatedSubscriptions.deleteRetention / 2,
+                compactionLag: BroadcastContext.SubscriptionsLog.leastCompactionLag),
+            follower: BroadcastFollower(configuration, logger: logger, metrics: metrics), ends: SubscriptionEnds(),
+            clients: process, meter: BroadcastMeter(metrics: metrics))
+        let number = Slot(instance: "\(slot)", number: 0)
+        baton.start { [self] in follow(process, context) }
+        var worker = try StreamWorker(
+            BroadcastTenant.contract(of: number, context), host, metrics, logger: logger
+        ) { BroadcastTenant(number, context, $0, logger: logger) }
+        let result = Result { try worker.run() }
+        worker.close()
+        try result.get()
+    }
+
+    /// What two threads beside the worker learn of its logs.
+    private func follow(_ process: SimulatedProcess, _ context: BroadcastContext) {
+        let places = (0..<size.partitions).map(place)
+        while !context.mustEnd {
+            let (asked, oldest) = (context.now, now - Self.retention)
+            do {
+                let ends = try process.endOffsets(places, [:], { _ in })
+                context.ends.answered(
+                    Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value.value) }), askedAt: asked)
+                let end = broadcasts.end
+                try process.request("read", of: .reader, deadline: .seconds(1))
+                context.follower.publish(
+                    BroadcastView(
+                        records: broadcasts.records(below: end, since: oldest), reached: end, freshSince: asked))
+            } catch {}
+            process.pause(baton.milliseconds(100...400))
+        }
+    }
+
+    // MARK: What was written
+
+    /// What the group has not come to the end of.
+    var unfinished: [String] {
+        let newest = broadcasts.entries.last { entry in
+            entry.kind != .cancelled && broadcasts.isNewest(entry, below: broadcasts.end)
+                && entry.time >= now - Self.retention
+        }
+        return (0..<size.partitions).compactMap { partition in
+            let committed = kafka.offsets[place(partition)]
+            let last = committed.flatMap { BroadcastOffset(offset: $0.offset.value, metadata: $0.metadata) }
+            let isDone =
+                last?.offset ?? 0 >= subscriptions[Int(partition)].end && last?.pass == nil
+                && last?.broadcast ?? 0 > newest?.offset ?? -1
+            return isDone ? nil : "partition \(partition) ends with \(String(describing: last))"
+        }
+    }
+
+    /// The transactions as their readers see them.
+    private func readTransactions() throws {
+        let topics = configuration.topics
+        func written(_ topic: String) -> [SimulatedKafka.Entry] {
+            kafka.logs[TopicPartition(topic: topic, partition: 0)]?.entries.filter(\.isCommitted) ?? []
+        }
+        let dispatches = Dictionary(grouping: written(topics.broadcastDispatch), by: \.transaction)
+        let letters = Dictionary(grouping: written(topics.deadLetters), by: \.transaction)
+        let commits = Dictionary(kafka.commits.map { ($0.transaction, $0) }) { $1 }
+        for entry in written(topics.broadcastJournal) {
+            guard let value = entry.record?.value, let commit = commits[entry.transaction] else {
+                violations.append("transaction \(entry.transaction) has a journal and no offsets")
+                continue
+            }
+            let journal = try value.withUnsafeBytes { try BroadcastJournalEntry(json: $0) }
+            let pushes = (dispatches[entry.transaction] ?? []).compactMap(\.record).map(Self.push)
+            let passes = journal.passes.reduce(0) { $0 + $1.sent }
+            transactions.append(
+                SimulatedTransaction(
+                    clock: journal.clock, view: journal.broadcasts, moves: moves(commit, journal),
+                    passes: Array(pushes.prefix(passes)), late: Array(pushes.dropFirst(passes)),
+                    letters: (letters[entry.transaction] ?? []).compactMap {
+                        Int64(Self.text("__connect.errors.offset", of: $0.record))
+                    },
+                    entry: journal))
+        }
+        if transactions.count != kafka.commits.count {
+            violations.append("\(kafka.commits.count) transactions, and \(transactions.count) journals")
+        }
+    }
+
+    private func moves(
+        _ commit: SimulatedKafka.Commit, _ journal: BroadcastJournalEntry
+    ) -> [Int32: SimulatedTransaction.Move] {
+        func offset(_ committed: CommittedOffset?) -> BroadcastOffset? {
+            committed.flatMap { BroadcastOffset(offset: $0.offset.value, metadata: $0.metadata) }
+        }
+        var moves: [Int32: SimulatedTransaction.Move] = [:]
+        for (place, committed) in commit.after {
+            guard let before = offset(commit.before[place]), let after = offset(committed) else { continue }
+            let range = journal.ranges.first { $0.partition == place.partition }
+            moves[place.partition] = .init(before: before, after: after, known: range?.ahead ?? after.offset)
+        }
+        return moves
+    }
+
+    private static func push(_ record: ProducerRecord) -> RecordedPushes.Push {
+        let source = text(DispatchHeader.source.name.description, of: record).split(separator: "/").last
+        return RecordedPushes.Push(
+            device: String(decoding: record.key ?? [], as: UTF8.self), broadcast: source.flatMap { Int64($0) } ?? -1)
+    }
+
+    private static func text(_ header: String, of record: ProducerRecord?) -> String {
+        String(decoding: record?.headers.first { $0.name == header }?.value ?? [], as: UTF8.self)
     }
 
     // MARK: What has happened
@@ -174,15 +289,30 @@ final class BroadcastSimulation {
     /// Counts what the transactions did.
     func summarize() {
         for transaction in transactions {
-            note("pushes of passes", transaction.passes.count)
-            note("pushes to joiners", transaction.late.count)
-            note("dead letters", transaction.letters.count)
-            note("skipped", transaction.entry.skipped.count)
+            log.note("pushes of passes", transaction.passes.count)
+            log.note("pushes to joiners", transaction.late.count)
+            log.note("dead letters", transaction.letters.count)
+            log.note("skipped", transaction.entry.skipped.count)
             for slice in transaction.entry.passes {
-                note("stale", slice.stale)
-                note(slice.end?.rawValue ?? "slices that continue")
+                log.note("stale", slice.stale)
+                log.note(slice.end?.rawValue ?? "slices that continue")
             }
         }
-        note("compacted", subscriptions.reduce(0) { $0 + $1.removals })
+        log.note("compacted", subscriptions.reduce(0) { $0 + $1.removals })
+    }
+}
+
+/// Counts the lines of logs by their beginnings, and other things by name.
+final class Happenings: LogSink, @unchecked Sendable {
+    private static let lines = [
+        "recreates its producer", "recreates its consumer", "asks where its partitions are", "lost its partitions",
+        "the channels of", "tables stood still", "could not commit before",
+    ]
+    private(set) var counts: [String: Int] = [:]
+
+    func note(_ what: String, _ count: Int = 1) { counts[what, default: 0] += count }
+
+    func write(_ entry: LogEntry) {
+        for line in Self.lines where entry.message.hasPrefix(line) { note(line) }
     }
 }
