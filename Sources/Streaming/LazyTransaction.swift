@@ -95,6 +95,9 @@ package struct LazyTransaction: ~Copyable {
         defer { host.calls.leave(name) }
         try producer.abortTransaction(deadline: nil)
         isBegun = false
+        // All reports have arrived: the next transaction, which begins later, is not charged with them.
+        producer.poll(timeout: .zero)
+        _ = producer.takeFailures()
     }
 
     /// The broker's time, by a record in a transaction that is aborted. While nothing is open.

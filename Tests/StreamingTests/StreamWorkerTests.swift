@@ -139,6 +139,19 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    @Test("a refusal in a transaction that was aborted is not charged to the next one, which has written nothing yet")
+    func refusedBefore() throws {
+        var worker = try reader()
+        _ = try worker.open()
+        try cluster.pushErrors(.produce, ["MSG_SIZE_TOO_LARGE"])
+        try worker.transaction.write(ProducerRecord(key: nil, value: [1]), to: 0)
+        try worker.end(worker.transactions.dropped())
+        _ = try worker.open()
+        try worker.recoverFully(from: failure(of: .reader))
+        #expect(notes.refusals == 0)
+        worker.close()
+    }
+
     @Test("the end of a partition counts although nothing was taken before the next batch: it comes once")
     func endsCount() throws {
         var worker = try reader()
