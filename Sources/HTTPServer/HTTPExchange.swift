@@ -58,7 +58,8 @@ package final class HTTPExchange: Sendable {
     func next(_ connection: OpaquePointer) -> Next {
         let suspended = Suspended(connection: connection)
         return state.withLock { state in
-            if state.isAbandoned { return .close }
+            // One exchange for two requests could resume only one of them.
+            if state.isAbandoned || state.suspended != nil { return .close }
             if let answer = state.answer { return .send(answer) }
             MHD_suspend_connection(suspended.connection)
             state.suspended = suspended

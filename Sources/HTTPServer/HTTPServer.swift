@@ -69,14 +69,17 @@ package final class HTTPServer {
         return state.underWay.wait(timeout: .now() + time) == .success
     }
 
-    /// Finishes the request that is being answered, gives those that wait their last answer, and closes every connection and the
-    /// port. Further calls do nothing.
+    /// Gives those that wait their last answer, and closes every connection and the port; a client that reads slowly gets a
+    /// second. Further calls do nothing.
     package func stop() {
         guard let daemon else { return }
         self.daemon = nil
         sweeper.cancel()
+        state.drain()
         // libmicrohttpd ends the process where a connection is still suspended.
         state.connections.close()
+        // It closes a connection that was resumed a moment ago without its answer.
+        _ = state.underWay.wait(timeout: .now() + 1)
         MHD_stop_daemon(daemon)
     }
 }

@@ -3,15 +3,16 @@ import Glibc
 
 /// What libmicrohttpd has read of a request before its body, and whether it can be trusted.
 ///
-/// libmicrohttpd 0.9.75 takes the first of two lengths, joins a folded line to the *name* of its header, and ends a line at a NUL.
-/// A proxy before it may see another request in the same bytes. Such heads are refused.
+/// libmicrohttpd 0.9.75 takes the first of two lengths, joins a folded line to the *name* of its header, skips blanks after the
+/// method, and ends a line at a bare LF or a NUL. A proxy before it may see another request in the same bytes. Such heads are
+/// refused. It overwrites the ends of lines, so that NUL LF cannot be told from CR LF: that a proxy has to refuse.
 struct RequestHead {
     var request: IncomingRequest
     var isVersion10: Bool
     /// Of everything up to the body, as it came.
     var size: Int
-    /// What the parts have together where each line ends as it should, and nothing was left out or moved.
-    var partsSize: Int
+    /// Whether each line begins where the one before it ends with two bytes, and nothing was left out or moved.
+    var isInPlace: Bool
 
     /// Whether a body follows.
     var hasBody: Bool {
@@ -24,7 +25,7 @@ struct RequestHead {
     func problem(_ limits: HTTPLimits) -> HTTPRefusal? {
         if request.target.utf8.count > limits.targetBytes { return .targetTooLong(atMost: limits.targetBytes) }
         if size > limits.headBytes { return .headTooLarge(atMost: limits.headBytes) }
-        if size != partsSize {
+        if !isInPlace {
             return .malformed("a line of the head is folded, has a NUL, or does not end with CR and LF")
         }
         var lengths = 0
@@ -41,7 +42,7 @@ struct RequestHead {
             if header.name == "content-length" { lengths += 1 }
             if header.name == "transfer-encoding" {
                 encodings += 1
-                guard header.value.lowercased() == "chunked", !isVersion10 else {
+                guard Array(header.value.utf8).map(\.lowercasedASCII) == Array("chunked".utf8), !isVersion10 else {
                     return .malformed("Transfer-Encoding is not as it should be; allowed is chunked, in HTTP/1.1")
                 }
             }
@@ -55,14 +56,17 @@ struct RequestHead {
         _ connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ target: String, _ targetSize: Int,
         _ version: UnsafePointer<CChar>
     ) {
-        request = IncomingRequest(method: String(cString: method), target: target)
         isVersion10 = String(cString: version) == "HTTP/1.0"
         size = cmicrohttpd_head_size(connection)
-        // Two blanks, two ends of lines, and the version.
-        partsSize = strlen(method) + targetSize + strlen(version) + 6
-        withUnsafeMutablePointer(to: &self) { head in
-            _ = MHD_get_connection_values_n(connection, .HEADER_KIND, addHeader, head)
+        var lines = HeadLines(next: version + strlen(version) + 2)
+        _ = withUnsafeMutablePointer(to: &lines) { lines in
+            MHD_get_connection_values_n(connection, .HEADER_KIND, addHeader, lines)
         }
+        request = IncomingRequest(method: String(cString: method), target: target)
+        request.headers = lines.headers
+        isInPlace =
+            lines.areInPlace && version == method + strlen(method) + 1 + targetSize + 1
+            && lines.next + 2 == method + size
     }
 
     /// RFC 9110, section 5.6.2.
@@ -74,15 +78,31 @@ struct RequestHead {
     }
 }
 
-/// One header; both texts are where they came in, with the colon and blanks between them, unless the line was folded.
+/// The headers in the order in which they came; name and value are where they came in.
+private struct HeadLines {
+    var headers: [IncomingRequest.Header] = []
+    /// Where the next line begins if every line ends as it should.
+    var next: UnsafePointer<CChar>
+    var areInPlace = true
+}
+
 private func addHeader(
     context: UnsafeMutableRawPointer?, kind: MHD_ValueKind, name: UnsafePointer<CChar>?, nameSize: Int,
     value: UnsafePointer<CChar>?, valueSize: Int
 ) -> MHD_Result {
     guard let context, let name, let value else { return .NO }
-    let head = context.assumingMemoryBound(to: RequestHead.self)
-    head.pointee.request.headers.append(
-        IncomingRequest.Header(String(cString: name).lowercased(), String(cString: value)))
-    head.pointee.partsSize += value + valueSize - name + 2
+    let lines = context.assumingMemoryBound(to: HeadLines.self)
+    // Only letters of ASCII: others would become them.
+    let lowered = UnsafeBufferPointer(start: name, count: nameSize).map { UInt8(bitPattern: $0).lowercasedASCII }
+    lines.pointee.headers.append(
+        IncomingRequest.Header(String(decoding: lowered, as: UTF8.self), String(cString: value)))
+    if name != lines.pointee.next { lines.pointee.areInPlace = false }
+    lines.pointee.next = value + valueSize + 2
     return .YES
+}
+
+extension UInt8 {
+    fileprivate var lowercasedASCII: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
 }

@@ -17,6 +17,8 @@ final class RequestReader {
     private var request: IncomingRequest?
     private var progress = Progress.head
     private var isUnderWay = false
+    /// libmicrohttpd ends a line of chunks at a bare LF, where a proxy may not: nothing after them is read.
+    private var isLast = false
 
     /// - Parameter target: as it came.
     init(_ server: ServerState, target: UnsafePointer<CChar>?) {
@@ -53,9 +55,11 @@ final class RequestReader {
     }
 
     private func begin(_ head: RequestHead, _ connection: OpaquePointer) -> MHD_Result {
-        if server.isDraining { return send(server.handler.response(to: .draining), connection) }
+        isLast = head.request.headers.contains { $0.name == "transfer-encoding" }
+        // Before the look: whoever drains waits for what is not refused.
         server.underWay.enter()
         isUnderWay = true
+        if server.isDraining { return send(server.handler.response(to: .draining), connection) }
         // An answer that is sent here closes the connection.
         if let problem = head.problem(server.limits) { return send(server.handler.response(to: problem), connection) }
         switch server.handler.admit(head.request) {
@@ -127,7 +131,7 @@ final class RequestReader {
         defer { MHD_destroy_response(made) }
         _ = MHD_add_response_header(made, "Content-Type", response.contentType)
         for header in response.headers { _ = MHD_add_response_header(made, header.name, header.value) }
-        if server.isDraining { _ = MHD_add_response_header(made, "Connection", "close") }
+        if isLast || server.isDraining { _ = MHD_add_response_header(made, "Connection", "close") }
         return MHD_queue_response(connection, response.status.rawValue, made)
     }
 }

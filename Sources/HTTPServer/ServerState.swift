@@ -17,10 +17,10 @@ final class ServerState: Sendable {
         connections = OpenConnections(limits)
     }
 
-    var isDraining: Bool { draining.load(ordering: .relaxed) }
+    var isDraining: Bool { draining.load(ordering: .sequentiallyConsistent) }
 
     func drain() {
-        draining.store(true, ordering: .relaxed)
+        draining.store(true, ordering: .sequentiallyConsistent)
     }
 
     /// The bytes of all bodies that are kept. Only the server's thread changes it.

@@ -96,6 +96,8 @@ import Testing
             ["Content-Length: 0x3"], ["Content-Length: "], ["Content-Length: 3 3"], ["Content-Length : 3"],
             ["Content-Length: 1\r\n 0"], ["Content-\r\n\tLength: 3"], ["X-A: b\r\n c"], ["X-A: b\0c"], ["X-A\0: b"],
             ["X A: b"], [": b"], ["X-A"], ["Host: other"],
+            // The Kelvin sign is a k where letters are compared without their case.
+            ["X-To\u{212A}en: b"], ["Transfer-Encoding: chun\u{212A}ed"],
         ])
     func malformed(lines: [String]) throws {
         let client = try RawClient(port: server.port)
@@ -120,11 +122,31 @@ import Testing
         #expect(answer.status == 400 && isClosed)
     }
 
+    @Test("after a body in chunks the connection is closed: libmicrohttpd ends their lines where a proxy may not")
+    func chunksClose() throws {
+        let client = try RawClient(port: server.port)
+        client.send(
+            part: "POST /x HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "3;\nabc\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: test\r\n\r\n")
+        let answer = try client.receive()
+        #expect(answer.status == 200 && answer.headers["connection"] == "close")
+        #expect(client.isClosed(within: 5000))
+    }
+
     @Test("lines that end without CR, and heads and targets that are too long, are refused")
     func heads() throws {
         let bare = try RawClient(port: server.port)
         bare.send(part: "GET /x HTTP/1.1\nHost: test\n\n")
         #expect(try bare.receive().status == 400)
+        for twice in [
+            "GET  /x HTTP/1.1\r\nHost: test\r\nX-A: b\nX-B: c\r\n\r\n",
+            "GET  /x  HTTP/1.1\r\nHost: test\nX-A: b\nX-B: c\r\n\r\n",
+            "GET /x HTTP/1.1\r\nHost: test\nX-A: b\0c\r\nX-B: c\n\r\n",
+        ] {
+            let client = try RawClient(port: server.port)
+            client.send(part: twice)
+            #expect(try client.receive().status == 400)
+        }
         for (size, status) in [(4000, 200), (4100, 414), (40_000, 414)] {
             let target = String(repeating: "a", count: size)
             #expect(try RawClient(port: server.port).ask("GET /\(target) HTTP/1.1").status == status)
