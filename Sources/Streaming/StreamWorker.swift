@@ -167,7 +167,8 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             if mayTake { try act() }
         }
         if mayTake { try take() }
-        if mayTake { try tenant.tick(moment()) }
+        // Without a transaction: another tenant's would be open before there is something to do.
+        if mayTake, keepsAll { try tenant.tick(moment()) }
         try commitIfDue()
         guard try tenant.tend() else { return try startAgain() }
         guard isFresh else { return wait() }

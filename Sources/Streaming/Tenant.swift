@@ -102,7 +102,7 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     ///
     /// - Parameter appended: when the first one was; nil: there was none.
     mutating func asked(_ input: Int, appended: WallTime?)
-    /// Does what follows from the records that were taken.
+    /// Does what follows from the records that were taken. Only of a tenant that keeps what it knows.
     mutating func tick(_ time: TransactionTime) throws
     /// Where partitions are to be read again.
     mutating func takeBack() -> [TopicPartition: Offset]

@@ -102,6 +102,18 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    @Test("a round with nothing to do leaves no transaction open, whose clock the next records would have")
+    func idleRound() throws {
+        var worker = try reader()
+        worker.tenant.reached(0, of: partition)
+        for _ in 0..<3 {
+            _ = try worker.round()
+            let isIdle = worker.transactions.isIdle
+            #expect(isIdle)
+        }
+        worker.close()
+    }
+
     @Test("an error of its own aborts what is open, and its partitions are located again")
     func ownError() throws {
         struct Damaged: Error {}
