@@ -93,20 +93,21 @@ extension BroadcastTenant {
 
     /// Folds in silence what the tables lack.
     mutating func restore(_ batch: borrowing RecordBatch) throws {
+        var read: [Int32: Int64] = [:]
         for index in 0..<batch.count {
             let record = SubscriptionRecord(of: batch, at: index, partitions: Int(context.log.partitions))
             guard let partition = core.partitions[record.partition], record.offset < partition.committed.offset else {
                 continue
             }
             _ = try partition.table.apply(record, timestamp: batch[index].timestamp)
-            partition.folded = record.offset + 1
+            read[record.partition] = record.offset + 1
         }
-        for partition in core.partitions.values {
+        // Each table keeps its changes together with their offset: the store of another one may fail in between.
+        for (number, offset) in read {
+            guard let partition = core.partitions[number] else { continue }
             partition.table.commit()
-            guard let folded = partition.folded, partition.table.pendingCount >= ChannelTable.mostPending else {
-                continue
-            }
-            try partition.table.flush(at: folded)
+            partition.folded = offset
+            if partition.table.pendingCount >= ChannelTable.mostPending { try partition.table.flush(at: offset) }
         }
     }
 

@@ -1,4 +1,5 @@
 import Hosting
+import StateStore
 import TestSupport
 import Testing
 
@@ -26,14 +27,14 @@ struct BroadcastTenantTests {
 
     private var logger: Logger { Logger(label: "test", sink: log) }
 
-    private func worker() throws -> StreamWorker<BroadcastTenant> {
+    private func worker(partitions: Int32 = 1) throws -> StreamWorker<BroadcastTenant> {
         let topics = configuration.topics
         for topic in [topics.broadcastDispatch, topics.broadcastJournal, topics.deadLetters, topics.subscriptions] {
             try cluster.createTopic(topic, partitions: 1)
         }
         let context = BroadcastContext(
             RoleHost(), configuration, includesValid: false,
-            log: .init(cluster: nil, partitions: 1, largestTableAge: 3_600_000, compactionLag: 3_600_000),
+            log: .init(cluster: nil, partitions: partitions, largestTableAge: 3_600_000, compactionLag: 3_600_000),
             follower: BroadcastFollower(configuration, logger: logger, metrics: metrics), ends: SubscriptionEnds(),
             meter: BroadcastMeter(metrics: metrics))
         let slot = Slot(instance: configuration.instanceID, number: 0)
@@ -82,6 +83,46 @@ struct BroadcastTenantTests {
         let table = try ChannelTable.open(context.folder(of: 0), log).table
         #expect(table.stored == 4)
         try table.close()
+        worker.close()
+    }
+
+    @Test("where the store of one table fails, another's table is not taken to have what was not kept")
+    func failingNeighbour() throws {
+        var worker = try worker(partitions: 2)
+        let now = worker.tenant.context.clock.now()
+        let devices = try (0..<2).map { partition in
+            let all = (0..<100).map(TestDevice.init)
+            return try #require(all.first { Murmur2.partition(of: $0.key(in: "channel/a"), count: 2) == partition })
+        }
+        // Tables are looked at in any order: one of the two fails before the other.
+        for (failing, other) in [(0, 1), (1, 0)] {
+            let failed = try ChannelTableTrial(
+                store: {
+                    let store = FailingStore()
+                    store.fails = true
+                    return store
+                }())
+            for number in 0..<ChannelTable.mostPending { try failed.subscribe(TestDevice(1_000 + number), at: 1) }
+            let whole = try ChannelTableTrial()
+            for (number, table) in [(failing, failed.table), (other, whole.table)] {
+                worker.tenant.core.partitions[Int32(number)] = BroadcastPartition(
+                    Int32(number),
+                    committed: BroadcastOffset(offset: 10, partitions: 2, time: now, broadcast: 0), table: table)
+            }
+            var batch = RecordBatch()
+            for number in [failing, other] {
+                let device = devices[number]
+                batch.append(
+                    copying: ProducerRecord(
+                        key: device.key(in: "channel/a"), value: device.value(in: "channel/a", seen: now),
+                        timestamp: now),
+                    at: 5, of: worker.tenant.place(Int32(number)))
+            }
+            #expect(throws: StoreError.self) { try worker.tenant.restore(batch) }
+            let folded = worker.tenant.core.partitions[Int32(other)]?.folded
+            #expect(folded == (whole.table.isPending ? 6 : nil))
+            worker.tenant.core.partitions.removeAll()
+        }
         worker.close()
     }
 
