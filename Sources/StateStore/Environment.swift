@@ -24,7 +24,7 @@ struct Environment {
             try Self.checkLength(of: handle, length: folder.dataLength, in: path)
             var stale: Int32 = 0
             try check(mdb_reader_check(handle, &stale), "clear old readers", path)
-            (entries, checkpoint) = try Self.openDatabases(handle, path)
+            (entries, checkpoint) = try Self.openDatabases(handle, path, creates: isNew)
         } catch {
             mdb_env_close(handle)
             throw error
@@ -83,15 +83,19 @@ struct Environment {
         return overflow ? Int.max : needed
     }
 
-    private static func openDatabases(_ handle: OpaquePointer, _ path: String) throws(StoreError) -> (MDB_dbi, MDB_dbi)
-    {
+    /// - Parameter creates: otherwise LMDB only reads: it has no check of a page into which it writes, and its writes to a
+    ///   damaged one leave the page's memory.
+    private static func openDatabases(
+        _ handle: OpaquePointer, _ path: String, creates: Bool
+    ) throws(StoreError) -> (MDB_dbi, MDB_dbi) {
         var transaction: OpaquePointer?
-        try check(mdb_txn_begin(handle, nil, 0, &transaction), "begin", path)
+        try check(mdb_txn_begin(handle, nil, creates ? 0 : UInt32(MDB_RDONLY), &transaction), "begin", path)
+        let flags = creates ? UInt32(MDB_CREATE) : 0
         var entries: MDB_dbi = 0
         var checkpoint: MDB_dbi = 0
         do throws(StoreError) {
-            try check(mdb_dbi_open(transaction, "entries", UInt32(MDB_CREATE), &entries), "open", path)
-            try check(mdb_dbi_open(transaction, "checkpoint", UInt32(MDB_CREATE), &checkpoint), "open", path)
+            try check(mdb_dbi_open(transaction, "entries", flags, &entries), "open", path)
+            try check(mdb_dbi_open(transaction, "checkpoint", flags, &checkpoint), "open", path)
         } catch {
             mdb_txn_abort(transaction)
             throw error

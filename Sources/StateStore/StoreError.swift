@@ -57,6 +57,8 @@ extension StoreError {
         switch code {
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE, MDB_BAD_DBI,
             MDB_CURSOR_FULL, MDB_PAGE_FULL,
+            // Of a database: each store has both since it was created.
+            MDB_NOTFOUND,
             // What LMDB says in a transaction that has met damage before.
             MDB_BAD_TXN:
             self.init(

@@ -66,6 +66,17 @@ struct DamageTests {
         #expect(throws: StoreError.self) { _ = try store.checkpoint() }
     }
 
+    @Test("no empty store takes the place of one whose name is damaged", arguments: ["entries", "checkpoint"])
+    func flippedName(name: String) throws {
+        try fill()
+        try flip(name)
+        let (store, opening) = try DiskStore.open(folder.path)
+        guard case .wiped = opening else {
+            Issue.record("opened as \(opening), with \(try store.content().count) entries")
+            return
+        }
+    }
+
     @Test("a file cut off at any length is wiped, never read", arguments: [1, 4_000, 8_192, 40_960, 100_000])
     func truncated(length: UInt64) throws {
         try fill()
