@@ -2,6 +2,7 @@
 // The low-level SHA-256 is deprecated, but by far the fastest for short inputs: 75 ns against 111 to 330 ns for the EVP
 // functions, and it needs no allocated context.
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>

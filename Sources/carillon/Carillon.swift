@@ -1,4 +1,5 @@
 import Arguments
+import Digests
 import Foundation
 
 /// The root of the command line.
@@ -40,6 +41,7 @@ struct Carillon: ParsableCommand {
 @main
 enum Main {
     static func main() async {
+        OpenSSLCleanup.isLeftOut()
         let words = Array(CommandLine.arguments.dropFirst())
         ArgumentSecrets.hide()
         exit(await CommandRunner.run(words).rawValue)

@@ -6,6 +6,7 @@ import random
 import re
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -46,6 +47,46 @@ def one_slot(harness):
     world.wait_until_done()
     younger.stop()
     check(world.verify())
+
+
+# Says at which lock of OpenSSL's the process still works after it has begun to exit.
+LATE_CLEANUP = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+static int exits;
+void exit(int code) {
+    exits = 1;
+    write(2, "exits\\n", 6);
+    ((void (*)(int))dlsym(RTLD_NEXT, "exit"))(code);
+    __builtin_unreachable();
+}
+int pthread_rwlock_destroy(pthread_rwlock_t *lock) {
+    Dl_info from;
+    if (exits && dladdr(__builtin_return_address(0), &from) && strstr(from.dli_fname, "libcrypto"))
+        write(2, "OpenSSL frees a lock\\n", 21);
+    return ((int (*)(pthread_rwlock_t *))dlsym(RTLD_NEXT, "pthread_rwlock_destroy"))(lock);
+}
+"""
+
+
+@scenario("at the exit OpenSSL frees nothing that the end of a thread may still use", background=True)
+def exit_with_tls(harness):
+    world = harness.make_world("exit-with-tls")
+    library = world.folder / "late_cleanup.so"
+    compiler = ["cc", "-shared", "-fPIC", "-w", "-x", "c", "-", "-o", library, "-ldl"]
+    subprocess.run(compiler, input=LATE_CLEANUP, text=True, check=True)
+    connection = {"kafka.bootstrap.servers": f"127.0.0.1:{free_port()}", "kafka.security.protocol": "ssl"}
+    daemon = world.daemon("a", world.settings("a") | connection)
+    daemon.variables = {"LD_PRELOAD": str(library)}
+    daemon.start()
+    wait_for_daemons("it waits for its broker", lambda: daemon.has_line("ssl://", "waiting"), [daemon])
+    daemon.stop()
+    daemon.expect_line("exits")
+    if daemon.has_line("OpenSSL frees a lock"):
+        raise Failure(f"OpenSSL cleans up while threads end:\n{daemon.last_lines()}")
 
 
 @scenario("a process that was stopped for longer than its transaction may last recovers by itself")
