@@ -210,9 +210,13 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         if wasIdle, input.next == first, !keepsAll { try transactions.unused() }
     }
 
+    private func isNew(_ end: (partition: TopicPartition, offset: Offset)) -> Bool {
+        end.offset.value > tenant.position(end.partition) ?? -1
+    }
+
     /// The ends of partitions count once every record before them was taken; they come once.
     private mutating func takeEnds(of input: InputQueue) throws {
-        for end in input.batch.endsOfPartition where end.offset.value > tenant.position(end.partition) ?? -1 {
+        for end in input.batch.endsOfPartition where isNew(end) {
             _ = try moment()
             tenant.reached(end.offset.value, of: end.partition)
         }
@@ -232,7 +236,10 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     /// Waits for records of the inputs that are wanted and were taken.
     private mutating func waitForRecords() throws {
         if inputs.count == 1, contract.signal == nil {
-            if inputs[0].isTaken { try fill(0, timeout: patienceForRecords) }
+            guard inputs[0].isTaken else { return }
+            // An end that begins a transaction is for the next round, which looks at what the tenant knows.
+            if transactions.isIdle, inputs[0].batch.endsOfPartition.contains(where: { isNew($0) }) { return }
+            try fill(0, timeout: patienceForRecords)
         } else {
             let wanted = inputs.indices.filter { inputs[$0].isTaken && tenant.wants($0) }
             consumer.waitForRecords(in: wanted, timeout: patienceForRecords)

@@ -25,13 +25,27 @@ struct CountingTenant: ~Copyable, Tenant {
     private var committedStands: [TopicPartition: Stand] = [:]
     private var room = 0
     private var isFull = false
+    /// Whether the worker has looked at what it needs, in this round; whether a transaction is used; whether it began
+    /// elsewhere.
+    private var hasLooked = false
+    private var isUsed = false
+    private var isBegunLate = false
 
     init(_ transaction: Transaction, _ baton: Baton) {
         self.transaction = transaction
         self.baton = baton
     }
 
-    mutating func refresh(isIdle: Bool) -> Bool { !baton.isOne(of: 50) }
+    mutating func refresh(isIdle: Bool) -> Bool {
+        hasLooked = !baton.isOne(of: 50)
+        if isIdle { isUsed = false }
+        return hasLooked
+    }
+
+    private mutating func use() {
+        if !isUsed, !hasLooked { isBegunLate = true }
+        isUsed = true
+    }
 
     mutating func locate(_ found: Findings) -> Locating {
         if baton.isOne(of: 10) { return .later }
@@ -79,6 +93,7 @@ struct CountingTenant: ~Copyable, Tenant {
     mutating func take(
         _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
     ) throws -> Int {
+        use()
         for index in first..<batch.count {
             guard room > 0 else {
                 isFull = true
@@ -104,20 +119,38 @@ struct CountingTenant: ~Copyable, Tenant {
         return batch.count
     }
 
-    mutating func reached(_ offset: Int64, of partition: TopicPartition) { stands[partition]?.next = offset }
+    mutating func reached(_ offset: Int64, of partition: TopicPartition) {
+        use()
+        stands[partition]?.next = offset
+    }
+
     func mustCommit(isOpen: Bool) -> Bool { isOpen && isFull }
 
-    mutating func finish(_ time: TransactionTime) -> [TopicPartition: CommittedOffset]? {
+    mutating func finish(_ time: TransactionTime) throws -> [TopicPartition: CommittedOffset]? {
+        if isBegunLate { throw PipelineError.defect("a transaction began in a round that had not looked") }
         isFull = false
         let changed = stands.filter { $0.value.next != committedStands[$0.key]?.next }
         if changed.isEmpty { return nil }
         return changed.mapValues { CommittedOffset(offset: Offset($0.next), metadata: $0.metadata) }
     }
 
-    mutating func committed() { committedStands = stands }
-    mutating func aborted() { stands = committedStands }
+    mutating func committed() {
+        isUsed = false
+        committedStands = stands
+    }
+
+    mutating func aborted() {
+        isUsed = false
+        stands = committedStands
+    }
+
     mutating func refused(_ error: KafkaError) -> Bool { true }
-    mutating func tend() -> Bool { !baton.isOne(of: 1_000) }
+
+    mutating func tend() -> Bool {
+        hasLooked = false
+        return !baton.isOne(of: 1_000)
+    }
+
     func consider(_ error: any Error) throws(PipelineError) {}
     func overtaken(_ error: KafkaError) -> PipelineError { .decisionNeeded("overtaken") }
     func clockRecord() -> (record: ProducerRecord, output: Int) {

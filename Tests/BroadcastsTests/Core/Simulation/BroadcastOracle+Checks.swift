@@ -8,6 +8,7 @@ extension BroadcastOracle {
         var problems = problems
         problems += wrongPushes()
         for (index, transaction) in world.transactions.enumerated() {
+            problems += oldKnowledge(transaction).map { "transaction \(index): \($0)" }
             problems += lateCancels(transaction).map { "transaction \(index): \($0)" }
             for pushes in [transaction.passes, transaction.late] {
                 problems += wrongOrder(pushes).map { "transaction \(index): \($0)" }
@@ -45,6 +46,43 @@ extension BroadcastOracle {
             let before = latest.updateValue(push.broadcast, forKey: device) ?? -1
             return push.broadcast < before ? "\(push) comes after \(before)" : nil
         }
+    }
+
+    // MARK: Time
+
+    /// What a transaction goes by is what could be read when it began, give or take a second; the logs say since when.
+    private func oldKnowledge(_ transaction: SimulatedTransaction) -> [String] {
+        let (clock, second) = (transaction.clock, Int64(1_000))
+        let written = world.broadcasts.entries
+        let mostLate: Int64 = world.size.isFaulty ? 90_000 : second
+        var problems: [String] = []
+        if clock > transaction.appended || transaction.appended - clock > mostLate {
+            problems.append("it began at \(clock), and was written at \(transaction.appended)")
+        }
+        if written.prefix(Int(transaction.view)).contains(where: { $0.time > transaction.appended })
+            || written.dropFirst(Int(transaction.view)).contains(where: { $0.time < clock - second })
+        {
+            problems.append("its view of the broadcasts ends at \(transaction.view)")
+        }
+        for (number, move) in transaction.moves {
+            let log = world.subscriptions[Int(number)]
+            let known = log.end(at: clock - second)
+            // What is taken later than a moment after the clock was not looked at.
+            if move.after.offset > max(move.before.offset, log.end(at: clock + 1_500)) {
+                problems.append("it took \(number) up to \(move.after.offset), long after it began")
+            }
+            if move.known > log.end(at: transaction.appended) {
+                problems.append("it knows more of \(number) than there is")
+            }
+            if transaction.entry.late.contains(where: { $0.subject.partition == number }), move.known < known {
+                problems.append("it sends to joiners in \(number), and has looked up to \(move.known), not \(known)")
+            }
+            let hasSent = transaction.entry.passes.contains { $0.subject.partition == number && $0.sent > 0 }
+            if hasSent, move.before.offset < known {
+                problems.append("a pass goes over \(number) as of \(move.before.offset), not \(known)")
+            }
+        }
+        return problems
     }
 
     /// A transaction sends nothing that was cancelled or replaced a second before it.

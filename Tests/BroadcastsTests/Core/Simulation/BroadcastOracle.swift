@@ -125,10 +125,10 @@ struct BroadcastOracle {
 
     /// A transaction sends nothing to who left a second before it.
     private mutating func noteLeaver(_ stay: Stay, of partition: Int32, in transaction: Int) {
-        let records = world.subscriptions[Int(partition)].records
-        guard stay.left < records.count else { return }
-        let ago = world.transactions[transaction].clock - records[Int(stay.left)].time
-        if ago >= 1_000 {
+        let readable = world.subscriptions[Int(partition)].readable
+        guard stay.left < readable.count else { return }
+        let ago = world.transactions[transaction].clock - readable[Int(stay.left)]
+        if ago > 1_000 {
             problems.append("transaction \(transaction) is to send to \(stay), which left \(ago) ms before")
         }
     }

@@ -40,6 +40,7 @@ final class BroadcastSimulation: @unchecked Sendable {
     let devices: [TestDevice]
     /// Who is subscribed, with the last version of each.
     private var live: Set<SimulatedSubscriptions.Key> = []
+    private var producers = 0
     private(set) var transactions: [SimulatedTransaction] = []
     private let kafka: SimulatedKafka
     private let configuration: PipelineConfiguration
@@ -107,38 +108,68 @@ final class BroadcastSimulation: @unchecked Sendable {
     private func arrive(at role: SimulatedRole) {
         baton.after(baton.milliseconds(20...800)) { [self] in
             guard !role.isOver else { return }
-            if !baton.isOne(of: 3) { for _ in 0..<baton.draw(1...size.mostChanges) { change() } }
+            if !baton.isOne(of: 3) { change(isTransaction: baton.isOne(of: 4)) }
             if baton.isOne(of: size.publishes) { broadcast() }
             if baton.isOne(of: 20) { compact() }
             arrive(at: role)
         }
     }
 
-    private func change() {
+    /// Some changes, one by one or in a transaction, which ends in each partition by itself.
+    private func change(isTransaction: Bool) {
+        producers += 1
+        let producer = isTransaction ? producers : nil
+        var written: [Int32: [Int]] = [:]
+        for _ in 0..<baton.draw(1...size.mostChanges) {
+            let (partition, offset) = change(by: producer)
+            written[partition, default: []].append(offset)
+        }
+        guard let producer else { return }
+        let isCommit = !baton.isOne(of: 3)
+        for (partition, offsets) in written.sorted(by: { $0.key < $1.key }) {
+            baton.after(baton.milliseconds(0...2_000)) { [self] in
+                if !isCommit { subscriptions[Int(partition)].abort(offsets) }
+                kafka.mark(place(partition), of: producer, isCommit: isCommit)
+                let record = subscriptions[Int(partition)].records[offsets[0]]
+                write(.init(time: now, key: record.key, isMalformed: true), to: partition)
+            }
+        }
+    }
+
+    private func change(by producer: Int?) -> (partition: Int32, offset: Int) {
         let key = SimulatedSubscriptions.Key(
             device: baton.draw(0...size.devices - 1), channel: baton.draw(0...size.channels - 1))
-        if baton.isOne(of: 30) { return append(.init(time: now, key: key, seen: nil, isMalformed: true)) }
+        if baton.isOne(of: 30) { return append(.init(time: now, key: key, isMalformed: true), by: producer) }
         // Most that are there stay, and are refreshed now and then.
         if live.contains(key), baton.draw(1...5) < 3 {
             live.remove(key)
-            return append(.init(time: now, key: key, seen: nil))
+            return append(.init(time: now, key: key), by: producer)
         }
-        if !live.contains(key), baton.isOne(of: 20) { return append(.init(time: now, key: key, seen: nil)) }
+        if !live.contains(key), baton.isOne(of: 20) { return append(.init(time: now, key: key), by: producer) }
         live.insert(key)
         let age = baton.isOne(of: 7) ? Int64(baton.draw(0...2 * Int(Self.maxAge))) : 0
-        append(.init(time: now, key: key, seen: now - age))
+        return append(.init(time: now, key: key, seen: now - age), by: producer)
     }
 
-    func append(_ record: SimulatedSubscriptions.Record) {
+    private func append(
+        _ record: SimulatedSubscriptions.Record, by producer: Int?
+    ) -> (partition: Int32, offset: Int) {
         let partition = partition(record.key)
-        subscriptions[Int(partition)].append(record)
         let device = devices[record.key.device]
         let channel = Self.channel(record.key.channel)
-        kafka.append(
+        let offset = kafka.append(
             ProducerRecord(
                 key: record.isMalformed ? Array("nobody".utf8) : device.key(in: channel),
                 value: record.seen.map { device.value(in: channel, seen: $0) }, timestamp: record.time),
-            to: place(partition))
+            to: place(partition), by: producer)
+        write(record, to: partition)
+        return (partition, offset)
+    }
+
+    /// Notes what the log has.
+    private func write(_ record: SimulatedSubscriptions.Record, to partition: Int32) {
+        subscriptions[Int(partition)].append(record)
+        subscriptions[Int(partition)].isReadable(upTo: kafka.logs[place(partition)]?.lastStable ?? 0, at: now)
     }
 
     private func broadcast() {
@@ -237,8 +268,11 @@ final class BroadcastSimulation: @unchecked Sendable {
         let dispatches = Dictionary(grouping: written(topics.broadcastDispatch), by: \.transaction)
         let letters = Dictionary(grouping: written(topics.deadLetters), by: \.transaction)
         let commits = Dictionary(kafka.commits.map { ($0.transaction, $0) }) { $1 }
-        for entry in written(topics.broadcastJournal) {
-            guard let value = entry.record?.value, let commit = commits[entry.transaction] else {
+        let journals = written(topics.broadcastJournal)
+        let unknown = Set(dispatches.keys).union(letters.keys).subtracting(journals.map(\.transaction))
+        if !unknown.isEmpty { violations.append("transactions \(unknown.sorted()) have no journal") }
+        for entry in journals {
+            guard let record = entry.record, let value = record.value, let commit = commits[entry.transaction] else {
                 violations.append("transaction \(entry.transaction) has a journal and no offsets")
                 continue
             }
@@ -247,7 +281,7 @@ final class BroadcastSimulation: @unchecked Sendable {
             let passes = journal.passes.reduce(0) { $0 + $1.sent }
             transactions.append(
                 SimulatedTransaction(
-                    clock: journal.clock, view: journal.broadcasts, moves: moves(commit, journal),
+                    clock: journal.clock, appended: record.timestamp ?? .epoch, view: journal.broadcasts, moves: moves(commit, journal),
                     passes: Array(pushes.prefix(passes)), late: Array(pushes.dropFirst(passes)),
                     letters: (letters[entry.transaction] ?? []).compactMap {
                         Int64(Self.text("__connect.errors.offset", of: $0.record))

@@ -19,22 +19,37 @@ struct SimulatedSubscriptions {
         var key: Key
         /// When the device was last seen; nil of a tombstone.
         var seen: WallTime?
-        /// The record is no subscription at all.
+        /// The record is no subscription at all: malformed, a marker, or of a transaction that was aborted.
         var isMalformed = false
     }
 
     private(set) var records: [Record] = []
     private(set) var isRemoved: [Bool] = []
+    /// Since when each record can be read: no transaction is open any longer at it or before it.
+    private(set) var readable: [WallTime] = []
     /// When compaction first found a tombstone to be the newest of its key, by offset.
     private var horizons: [Int: WallTime] = [:]
     private(set) var removals = 0
 
-    var end: Int64 { Int64(records.count) }
+    /// The end of what can be read.
+    var end: Int64 { Int64(readable.count) }
 
     mutating func append(_ record: Record) {
         records.append(record)
         isRemoved.append(false)
     }
+
+    /// What a transaction wrote does not count.
+    mutating func abort(_ offsets: [Int]) {
+        for offset in offsets { records[offset].isMalformed = true }
+    }
+
+    mutating func isReadable(upTo end: Int, at now: WallTime) {
+        while readable.count < end { readable.append(now) }
+    }
+
+    /// The end of what could be read at a time.
+    func end(at time: WallTime) -> Int64 { Int64(readable.firstIndex { $0 > time } ?? readable.count) }
 
     /// Removes what Kafka's cleaner removes: of what is older than the lag, all but the newest of each key, and tombstones
     /// once their retention is over.

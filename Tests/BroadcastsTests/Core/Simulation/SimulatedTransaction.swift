@@ -13,6 +13,8 @@ struct SimulatedTransaction {
 
     /// When it began and looked at the logs; also the clock by which broadcasts expire.
     var clock: WallTime
+    /// When the broker got its journal.
+    var appended: WallTime
     /// The end of its view of the broadcasts.
     var view: Int64
     /// By partition of the subscriptions.
