@@ -57,7 +57,8 @@ struct BroadcastTenant: ~Copyable, Tenant {
             outputs: BroadcastOutput.topics(of: configuration),
             settings: configuration.kafka, memberSettings: configuration.consumerSettings(queues: 1),
             transactionSettings: configuration.transactionSettings,
-            transactionTimeout: configuration.transactionTimeout, commitInterval: configuration.commitInterval)
+            transactionTimeout: configuration.transactionTimeout,
+            commitInterval: min(configuration.commitInterval, freshness))
         contract.clients = context.clients
         return contract
     }
@@ -126,6 +127,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
 
     /// Slices of passes.
     mutating func act(_ time: TransactionTime) throws -> Bool {
+        guard isFresh else { return false }
         var budget = min(context.configuration.commitMaxRecords, context.budget)
         for partition in core.owned where budget > 0 && core.isBusy(partition) {
             guard let position = core.position(partition),
@@ -141,7 +143,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
     mutating func take(
         _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
     ) throws -> Int {
-        guard context.budget > 0, !isFull else { return first }
+        guard isFresh, context.budget > 0, !isFull else { return first }
         let planned = core.open.planned
         var next = first
         while next < batch.count, core.hasRoom {
@@ -152,6 +154,9 @@ struct BroadcastTenant: ~Copyable, Tenant {
         context.take(core.open.planned - planned)
         return next
     }
+
+    /// Whether the core's view still is that of a moment ago: the process may have been stopped since.
+    private var isFresh: Bool { viewAskedAt.map { context.now - $0 < Self.freshness } ?? false }
 
     private var isFull: Bool { !core.hasRoom || core.open.taken >= context.configuration.commitMaxEvents }
 

@@ -54,7 +54,7 @@ extension BroadcastOracle {
     private func oldKnowledge(_ transaction: SimulatedTransaction) -> [String] {
         let (clock, second) = (transaction.clock, Int64(1_000))
         let written = world.broadcasts.entries
-        let mostLate: Int64 = world.size.isFaulty ? 90_000 : second
+        let mostLate = world.size.isFaulty ? 90_000 : second
         var problems: [String] = []
         if clock > transaction.appended || transaction.appended - clock > mostLate {
             problems.append("it began at \(clock), and was written at \(transaction.appended)")
@@ -66,9 +66,9 @@ extension BroadcastOracle {
         }
         for (number, move) in transaction.moves {
             let log = world.subscriptions[Int(number)]
-            let known = log.end(at: clock - second)
+            let known = log.end(at: clock - world.size.oldestLook)
             // What is taken later than a moment after the clock was not looked at.
-            if move.after.offset > max(move.before.offset, log.end(at: clock + 1_500)) {
+            if move.after.offset > max(move.before.offset, log.end(at: clock + second)) {
                 problems.append("it took \(number) up to \(move.after.offset), long after it began")
             }
             if move.known > log.end(at: transaction.appended) {
@@ -78,7 +78,7 @@ extension BroadcastOracle {
                 problems.append("it sends to joiners in \(number), and has looked up to \(move.known), not \(known)")
             }
             let hasSent = transaction.entry.passes.contains { $0.subject.partition == number && $0.sent > 0 }
-            if hasSent, move.before.offset < known {
+            if hasSent, move.before.offset < log.end(at: clock - second) {
                 problems.append("a pass goes over \(number) as of \(move.before.offset), not \(known)")
             }
         }
@@ -106,7 +106,7 @@ extension BroadcastOracle {
                 topic: "subscriptions", partition: number, from: move.before.offset, to: move.after.offset,
                 ahead: move.known > move.after.offset ? move.known : nil)
         }
-        if entry.ranges != ranges { problems.append("its ranges are \(entry.ranges)") }
+        if entry.ranges != ranges { problems.append("its ranges are \(entry.ranges) instead of \(ranges)") }
         if entry.clock != transaction.clock || entry.broadcasts != transaction.view {
             problems.append("its clock or its view is wrong")
         }

@@ -123,12 +123,12 @@ struct BroadcastOracle {
         }
     }
 
-    /// A transaction sends nothing to who left a second before it.
+    /// A transaction sends nothing to who left that long before it.
     private mutating func noteLeaver(_ stay: Stay, of partition: Int32, in transaction: Int) {
         let readable = world.subscriptions[Int(partition)].readable
         guard stay.left < readable.count else { return }
         let ago = world.transactions[transaction].clock - readable[Int(stay.left)]
-        if ago > 1_000 {
+        if ago > world.size.oldestLook {
             problems.append("transaction \(transaction) is to send to \(stay), which left \(ago) ms before")
         }
     }

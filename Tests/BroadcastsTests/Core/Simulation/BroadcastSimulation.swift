@@ -23,6 +23,8 @@ final class BroadcastSimulation: @unchecked Sendable {
         var publishes = 8
         var mostChanges = 6
         var isFaulty = true
+        /// A process may be stopped for another second between its look at what is ahead and its transaction.
+        var oldestLook: Int64 { isFaulty ? 2_000 : 1_000 }
     }
 
     static let start: WallTime = 1_751_875_337_000
@@ -44,7 +46,7 @@ final class BroadcastSimulation: @unchecked Sendable {
     private(set) var transactions: [SimulatedTransaction] = []
     private let kafka: SimulatedKafka
     private let configuration: PipelineConfiguration
-    private let folder = TemporaryFolder()
+    private let folder = TemporaryFolder(isInMemory: true)
     private let log = Happenings()
     /// What was not true, beside what the oracle finds.
     private(set) var violations: [String] = []
@@ -281,7 +283,8 @@ final class BroadcastSimulation: @unchecked Sendable {
             let passes = journal.passes.reduce(0) { $0 + $1.sent }
             transactions.append(
                 SimulatedTransaction(
-                    clock: journal.clock, appended: record.timestamp ?? .epoch, view: journal.broadcasts, moves: moves(commit, journal),
+                    clock: journal.clock, appended: record.timestamp ?? .epoch, view: journal.broadcasts,
+                    moves: moves(commit, journal),
                     passes: Array(pushes.prefix(passes)), late: Array(pushes.dropFirst(passes)),
                     letters: (letters[entry.transaction] ?? []).compactMap {
                         Int64(Self.text("__connect.errors.offset", of: $0.record))
