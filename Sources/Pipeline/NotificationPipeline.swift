@@ -174,7 +174,9 @@ public final class NotificationPipeline: Role, Sendable {
             crew.start(
                 "worker-\(number)",
                 with: { [logger] in
-                    try Worker(slot: slot, context: context, recipients: recipients, logger: logger)
+                    try StreamWorker(
+                        PipelineTenant.contract(of: slot, context), context.host, context.meter.metrics, logger: logger
+                    ) { try PipelineTenant(slot, context, $0, recipients: recipients, logger: logger) }
                 })
         }
         if let table {

@@ -3,9 +3,9 @@ import KafkaClient
 
 /// Which partitions a worker has, and what has to happen before it reads them.
 ///
-///     unassigned ─ assigned ─► locating ─ located ─► starting ─ started ─► restoring ─ restored ─► reading
-///                                 ▲                     │                     │                      │
-///                                 └────── rewound ──────┴─────────────────────┴──────────────────────┘
+///     unassigned ─ assigned ─► locating ─ located ─► starting ─ started ─► reading
+///                                 ▲                     │                     │
+///                                 └───── mustBegin ─────┴─────────────────────┘
 ///
 /// ``released()`` leads from everywhere to `unassigned`, ``assigned(_:now:)`` from everywhere to `locating`.
 ///
@@ -20,8 +20,6 @@ package struct AssignmentMachine<Partition: Comparable & Hashable & Sendable>: ~
         case locating(Search)
         /// The positions are known, but the consumer does not have them yet.
         case starting(Search)
-        /// It reads; what is remembered of some partitions is not yet that of the committed offsets.
-        case restoring
         /// It reads, or the group has assigned no partition to it.
         case reading
     }
@@ -29,8 +27,6 @@ package struct AssignmentMachine<Partition: Comparable & Hashable & Sendable>: ~
     package struct Search: Equatable {
         /// Ascending.
         package fileprivate(set) var partitions: [Partition]
-        /// The consumer has the partitions already, and only seeks back.
-        package fileprivate(set) var isRewind: Bool
         fileprivate var began: ContinuousClock.Instant
     }
 
@@ -48,7 +44,7 @@ package struct AssignmentMachine<Partition: Comparable & Hashable & Sendable>: ~
     package mutating func assigned(_ partitions: [Partition], now: ContinuousClock.Instant) {
         groupPartitions = partitions.sorted()
         phase =
-            partitions.isEmpty ? .reading : .locating(Search(partitions: groupPartitions, isRewind: false, began: now))
+            partitions.isEmpty ? .reading : .locating(Search(partitions: groupPartitions, began: now))
     }
 
     /// The partitions were revoked or lost.
@@ -60,44 +56,10 @@ package struct AssignmentMachine<Partition: Comparable & Hashable & Sendable>: ~
 
     // MARK: Going back
 
-    package enum RewindAction: Equatable {
-        /// No partition has a position to go back from.
-        case nothing
-        case locate
-    }
-
-    /// What was read of these partitions since the last commit is to be read again. The committed offsets are queried,
-    /// since a commit whose answer was lost may have worked.
-    package mutating func rewound(_ owned: [Partition], now: ContinuousClock.Instant) -> RewindAction {
-        guard !owned.isEmpty else { return .nothing }
-        let isRewind =
-            switch phase {
-            case .unassigned: false
-            case .locating(let search), .starting(let search): search.isRewind
-            case .restoring, .reading: true
-            }
-        phase = .locating(Search(partitions: search?.partitions ?? owned, isRewind: isRewind, began: now))
-        return .locate
-    }
-
     /// All partitions of the group's are located again. The consumer reads none.
     package mutating func mustBegin(now: ContinuousClock.Instant) {
         guard !groupPartitions.isEmpty else { return }
-        phase = .locating(Search(partitions: groupPartitions, isRewind: false, began: now))
-    }
-
-    /// Only these of the partitions that are located may be read now.
-    package mutating func narrow(to partitions: [Partition]) {
-        guard var search else { return }
-        search.partitions = partitions
-        phase = .locating(search)
-    }
-
-    /// The consumer was unassigned, because it cannot seek in one of its partitions: they are assigned again.
-    package mutating func stoppedReading() {
-        guard var search else { return }
-        search.isRewind = false
-        phase = .locating(search)
+        phase = .locating(Search(partitions: groupPartitions, began: now))
     }
 
     // MARK: Where to read
@@ -114,25 +76,14 @@ package struct AssignmentMachine<Partition: Comparable & Hashable & Sendable>: ~
     }
 
     /// The committed offsets are known. If the consumer fails to take them, everything is queried again.
-    ///
-    /// - Returns: whether the partitions are assigned and stay so: the consumer seeks.
-    package mutating func located() throws(PipelineError) -> Bool {
+    package mutating func located() throws(PipelineError) {
         guard let search else { throw misfit("positions were found") }
         phase = .starting(search)
-        return search.isRewind
     }
 
     /// The consumer reads from the located positions.
-    ///
-    /// - Parameter isRestoring: whether it begins below a committed offset.
-    package mutating func started(isRestoring: Bool) throws(PipelineError) {
+    package mutating func started() throws(PipelineError) {
         guard case .starting = phase else { throw misfit("reading began") }
-        phase = isRestoring ? .restoring : .reading
-    }
-
-    /// What is remembered is that of the committed offsets.
-    package mutating func restored() throws(PipelineError) {
-        guard case .restoring = phase else { throw misfit("what is remembered was complete") }
         phase = .reading
     }
 
@@ -146,14 +97,7 @@ extension AssignmentMachine {
     package var search: Search? {
         switch phase {
         case .locating(let search), .starting(let search): search
-        case .unassigned, .restoring, .reading: nil
-        }
-    }
-
-    package var isRestoring: Bool {
-        switch phase {
-        case .restoring: true
-        case .unassigned, .locating, .starting, .reading: false
+        case .unassigned, .reading: nil
         }
     }
 }
@@ -164,7 +108,6 @@ extension AssignmentMachine.Phase {
         case .unassigned: "unassigned"
         case .locating: "locating"
         case .starting: "starting"
-        case .restoring: "restoring"
         case .reading: "reading"
         }
     }

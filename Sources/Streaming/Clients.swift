@@ -30,6 +30,8 @@ package struct KafkaClients: Clients {
             settings: contract.memberSettings, group: contract.group,
             instance: contract.isStatic ? contract.slot.groupInstanceID(group: contract.group) : nil,
             queuesOf: contract.inputs, isCoPartitioned: contract.isCoPartitioned, signal: contract.signal, logger: sink)
+        consumer.passes = contract.passes
+        consumer.onPassing = contract.onPassing
         try consumer.subscribe(to: contract.inputs)
         return consumer
     }
@@ -81,12 +83,17 @@ package protocol MemberClient: ~Copyable {
     mutating func endOffsets(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset]
+    mutating func offsets(
+        at times: [TopicPartition: WallTime], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset]
+    mutating func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError)
     mutating func partitionCount(of topic: String, timeout: Duration) throws(KafkaError) -> Int
 }
 
 /// A producer with a transactional id; see `Producer`.
 package protocol TransactionalProducer: ~Copyable {
     var hasRepeatedRequests: Bool { mutating get }
+    var acknowledgedLate: Int { mutating get }
     mutating func topic(_ name: String, timeout: Duration) throws(KafkaError) -> ProducerTopic
     mutating func initTransactions(deadline: Duration) throws(KafkaError)
     mutating func beginTransaction() throws(KafkaError)

@@ -23,9 +23,27 @@ package struct Contract: Sendable {
     package var memberSettings: Settings
     package var transactionSettings: Settings
     package var transactionTimeout: Duration
-    /// A transaction is committed after this time.
+    /// A transaction is committed after this time; one of a worker that is behind, since what waits has waited from before
+    /// it began, after the longer one: the broker's cost is per transaction, and latency matters little in a backlog.
     package var commitInterval: Duration
+    package var commitIntervalBehind: Duration
+    /// How much is read of an input at once, in records and in bytes.
+    package var batchRecords = 1_000
+    package var batchBytes = Int.max
+    /// See ``Consumer/passes`` and ``Consumer/onPassing``.
+    package var passes: [TopicPartition: [ClosedRange<Int64>]] = [:]
+    package var onPassing: (@Sendable (RecordPosition?) -> Void)?
+    package var clock = Clock.gatesAll
     package var clients: any Clients = KafkaClients()
+
+    /// What waits while the clock does not agree with the broker's (ADR 60).
+    package enum Clock: Sendable {
+        case gatesAll
+        /// What the tenant says: it hears whether the clock is right.
+        case gatesSome
+        /// Nothing: the broker is not asked.
+        case gatesNothing
+    }
 
     /// What counts although a transaction was aborted.
     package enum Keeping: Sendable {
@@ -54,5 +72,6 @@ package struct Contract: Sendable {
         self.transactionSettings = transactionSettings
         self.transactionTimeout = transactionTimeout
         self.commitInterval = commitInterval
+        commitIntervalBehind = commitInterval
     }
 }

@@ -16,7 +16,7 @@ extension StreamWorker where T: ~Copyable {
             patience = .zero
             switch event {
             case .assign(let partitions):
-                logger.info("assigned \(partitions.count) partitions")
+                logger.info("assigned \(partitions.count) partitions", ["partitions": list(partitions)])
                 assignments += 1
                 refusal = nil
                 assignment.assigned(partitions, now: now)
@@ -33,7 +33,6 @@ extension StreamWorker where T: ~Copyable {
     private mutating func observe(_ statistics: ClientStatistics) {
         if statistics.isConnected { host.health.brokersAreDown(nil, of: contract.slot.label) }
         var lag = self.lag ?? [:]
-        defer { self.lag = lag }
         for each in statistics.partitions {
             guard let position = tenant.unfinished(each.partition), let end = each.lastStableOffset else { continue }
             lag[each.partition] = Int(max(0, end.value - position))
@@ -45,6 +44,13 @@ extension StreamWorker where T: ~Copyable {
                 "a transaction upstream has been open for more than a minute: nothing after it can be read",
                 ["partition": "\(each.partition)", "open_since_offset": "\(end)", "high_watermark": "\(watermark)"])
         }
+        self.lag = lag
+        tenant.measured(lag: lag, hung: hungTransactions.hung)
+    }
+
+    private func list(_ partitions: [TopicPartition]) -> String {
+        let isAlone = contract.inputs.count == 1
+        return partitions.map { isAlone ? "\($0.partition)" : "\($0)" }.joined(separator: ", ")
     }
 
     /// Commits what is open, then gives up the partitions, at once or when the tenant has let go; if they are lost, it is
@@ -55,6 +61,8 @@ extension StreamWorker where T: ~Copyable {
             logger.warning("lost its partitions: what was open is sent by their next owner")
         } else if parting != nil {
             return
+        } else {
+            logger.info("gives its partitions back", ["partitions": list(places)])
         }
         do {
             try host.reach(.inRevoke, worker: contract.slot.number)
@@ -77,7 +85,7 @@ extension StreamWorker where T: ~Copyable {
     /// - Returns: whether the tenant has to let go of them first.
     @discardableResult
     mutating func part(isLast: Bool) -> Bool {
-        let limit = tenant.letGo()
+        let limit = tenant.letGo(isLast: isLast)
         guard isLast || limit != nil else { return false }
         forgetRecords()
         parting = Parting(until: isLast ? nil : limit.map { now + $0 })
@@ -105,13 +113,13 @@ extension StreamWorker where T: ~Copyable {
     /// Nothing is open any longer, and no partition its own.
     mutating func release() {
         dropUnknown()
-        tenant.release()
+        forgetRecords()
+        tenant.release(.toOthers)
         parting = nil
         highs = nil
-        forgetRecords()
         lag = nil
         committed.removeAll()
-        positions.removeAll()
+        places.removeAll()
         hungTransactions = HungTransactionWatch()
         assignment.released()
     }
@@ -127,9 +135,9 @@ extension StreamWorker where T: ~Copyable {
     mutating func startAgain() throws {
         try end(transactions.dropped())
         dropUnknown()
-        tenant.release()
-        highs = nil
         forgetRecords()
+        tenant.release(.toItself)
+        highs = nil
         // Partitions that are being taken away are not its own any more.
         guard parting == nil else { return }
         try consumer.unassign()
@@ -144,7 +152,7 @@ extension StreamWorker where T: ~Copyable {
     mutating func locate(_ search: AssignmentMachine<TopicPartition>.Search) throws {
         guard try tenant.refresh(isIdle: true) else { return wait() }
         do {
-            let found = try find(search.partitions)
+            var found = try find(search.partitions)
             guard areSettled(found) else {
                 askAgain()
                 if try isLate(), patience.isDue("settled", now: now) {
@@ -154,7 +162,7 @@ extension StreamWorker where T: ~Copyable {
                 }
                 return
             }
-            switch try tenant.locate(found) {
+            switch try tenant.locate(&found, &consumer) {
             case .later: askAgain()
             case .places(let places):
                 guard try restore(places) else { return }
@@ -176,7 +184,7 @@ extension StreamWorker where T: ~Copyable {
     }
 
     private mutating func askAgain() {
-        tenant.release()
+        tenant.release(.toItself)
         nextAttempt = now + .milliseconds(200)
     }
 
@@ -223,24 +231,27 @@ extension StreamWorker where T: ~Copyable {
     }
 
     private mutating func start(_ places: [TopicPartition: Place], _ found: Findings) throws {
-        _ = try assignment.located()
+        try assignment.located()
         assignment.group = try consumer.groupMetadata()
         committed = found.committed
-        positions = places.mapValues(\.offset)
-        try consumer.assign(positions)
-        try assignment.started(isRestoring: false)
-        logger.info("reads \(positions.count) partitions of \(contract.inputs.joined(separator: ", "))")
+        self.places = places.keys.sorted()
+        try consumer.assign(places.mapValues(\.offset))
+        try assignment.started()
+        logger.info("reads \(places.count) partitions of \(contract.inputs.joined(separator: ", "))")
     }
 
-    /// Reads back to what the group has: nothing of what was read since counts.
+    /// Reads back to where the tenant is: nothing of what was read since its last commit counts.
     mutating func rewind() throws {
         switch assignment.phase {
         case .unassigned: return
         // What was asked for is asked for again.
-        case .locating, .starting: tenant.release()
-        case .restoring, .reading:
+        case .locating, .starting: tenant.release(.toItself)
+        case .reading:
             if keepsAll { return }
             forgetRecords()
+            var positions: [TopicPartition: Offset] = [:]
+            for place in places { positions[place] = tenant.position(place).map { Offset($0) } }
+            guard !positions.isEmpty else { return }
             do throws(KafkaError) {
                 try consumer.seek(to: positions, timeout: .seconds(5))
             } catch {

@@ -30,14 +30,14 @@ extension StreamWorker where T: ~Copyable {
         fencings.isOwnTimeout = transactions.unended.map { now - $0.began >= contract.transactionTimeout } ?? false
         // The delivery reports say whether a record was refused.
         transaction.poll()
-        let refusals = transaction.takeRefusal().map { [(event: Never?.none, error: $0)] } ?? []
-        switch Remedy<Never>(after: error, refusals: refusals, alone: nil, consumer: consumer.fatalError) {
+        let remedy = Remedy(after: error, refusals: transaction.takeFailures(), consumer: consumer.fatalError)
+        switch remedy {
         case .isolate(let refusal):
-            guard tenant.refused(refusal.error) else {
-                throw PipelineError.unplaceableRecord("the broker permanently refuses a record: \(refusal.error)")
-            }
+            try tenant.refused(refusal)
             try end(transactions.dropped())
             try rewind()
+            // It is looked for at once.
+            nextAttempt = now
         case .replaceFailedConsumer(let fatal):
             // What the group said during a long call is still to be heard: partitions that it took explain a fencing
             // (ADR 16).
@@ -47,9 +47,11 @@ extension StreamWorker where T: ~Copyable {
             try report(error)
             try replaceConsumer(after: error)
         case .rewind(let isOutOfRange):
-            if isOutOfRange { throw tenant.overtaken(error) }
+            if isOutOfRange, let end = tenant.overtaken(error) { throw end }
             try report(error)
-            try endTransaction(after: error)
+            if fencings.isOwnTimeout { tenant.outlasted() }
+            // Out of range, librdkafka has stopped reading, and cannot seek (2.0.2 answers `_STATE`).
+            try isOutOfRange ? startAgain() : endTransaction(after: error)
         }
     }
 
@@ -76,11 +78,14 @@ extension StreamWorker where T: ~Copyable {
     mutating func replaceProducer(after error: KafkaError) throws {
         if error.kind == .fenced { try considerFencing(error) }
         logger.notice("recreates its producer after: \(error)")
+        if !places.isEmpty { tenant.report(.locating, lag: lag) }
         let transaction = transaction
         // A lane that drains has answers to commit that nobody else has.
         try host.untilItWorks(logger, patience, whileDraining: keepsAll) { () throws(KafkaError) in
             try transaction.renew()
         }
+        tenant.replacedClient()
+        report()
     }
 
     /// Tells a slot that another process took from a transaction that timed out (docs/code.md §6, "Slots").
@@ -115,8 +120,9 @@ extension StreamWorker where T: ~Copyable {
         // Its records would keep the old one in the group, which would wait for it until max.poll.interval.ms.
         release()
         consumer.leave(timeout: .seconds(10))
-        consumer = try contract.clients.member(contract, logger.clientSink)
+        consumer = try Self.makeMember(contract, of: &tenant, logger)
         fencings.noteNewConsumer()
+        tenant.replacedClient()
     }
 
     private func slotTaken(_ error: KafkaError) -> PipelineError {
@@ -128,7 +134,12 @@ extension StreamWorker where T: ~Copyable {
     mutating func considerErrors(_ errors: [KafkaError]) throws {
         for error in errors {
             fencings.consider(error, now: now)
-            if error.kind == .offsetOutOfRange { throw tenant.overtaken(error) }
+            if error.kind == .offsetOutOfRange {
+                if let end = tenant.overtaken(error) { throw end }
+                var error = error
+                error.recovery = .abortTransaction
+                throw error
+            }
             if error.kind == .allBrokersDown { host.health.brokersAreDown("\(error)", of: contract.slot.label) }
             if error.kind == .fencedInstanceID, !fencings.mayBeOwnDoing(now: now) { throw slotTaken(error) }
             if error.isFatal { throw error }

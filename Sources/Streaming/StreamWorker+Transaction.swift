@@ -11,6 +11,7 @@ extension StreamWorker where T: ~Copyable {
         }
         let time = TransactionTime(clock: host.clock.now(now), began: now)
         try transactions.begun(time)
+        hasCaughtUp = false
         return time
     }
 
@@ -24,7 +25,8 @@ extension StreamWorker where T: ~Copyable {
     mutating func commitIfDue() throws {
         guard now >= nextAttempt else { return }
         let isOpen = !transactions.isIdle
-        let isOld = transactions.open.map { now - $0.began >= contract.commitInterval } ?? false
+        let interval = hasCaughtUp ? contract.commitInterval : contract.commitIntervalBehind
+        let isOld = transactions.open.map { now - $0.began >= interval } ?? false
         guard isOld || tenant.mustCommit(isOpen: isOpen) else { return }
         _ = try open()
         try commit()
@@ -53,7 +55,6 @@ extension StreamWorker where T: ~Copyable {
     private mutating func noteCommit(of offsets: [TopicPartition: CommittedOffset]) {
         tenant.committed()
         committed.merge(offsets) { $1 }
-        positions.merge(offsets.mapValues(\.offset)) { $1 }
         backoff.reset()
         patience.hasWorked()
         host.patience.hasWorked()

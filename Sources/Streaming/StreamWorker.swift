@@ -8,8 +8,6 @@ import Telemetry
 /// the calls: for the group in `StreamWorker+Assignment`, for the transaction in `+Transaction`, after an error in
 /// `+Recovery`. Each round serves the group, and no call in it takes long but those of a transaction.
 package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
-    static var batchSize: Int { 1_000 }
-
     let contract: Contract
     let host: RoleHost
     /// Of whoever has its own topics and group: another one's work says nothing of what this one may do.
@@ -23,9 +21,11 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     var transactions = TransactionMachine<TransactionTime>()
     /// How often the group has assigned partitions.
     var assignments = 0
-    /// What the group has of its partitions, and where they are read from after an abort.
+    /// What is read, and what the group has of it.
+    var places: [TopicPartition] = []
     var committed: [TopicPartition: CommittedOffset] = [:]
-    var positions: [TopicPartition: Offset] = [:]
+    /// Nothing waited to be read at some moment since the transaction began: whatever waits now is younger than it.
+    var hasCaughtUp = false
     /// What the transaction commits that is being committed.
     var sent: [TopicPartition: CommittedOffset] = [:]
     var unknown: UnknownEnd?
@@ -61,10 +61,10 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         let transaction = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
             try Transaction(contract, host, logger: logger.clientSink)
         }
-        let consumer = try contract.clients.member(contract, logger.clientSink)
-        self.tenant = try makeTenant(transaction)
+        var tenant = try makeTenant(transaction)
+        self.consumer = try Self.makeMember(contract, of: &tenant, logger)
+        self.tenant = tenant
         self.transaction = transaction
-        self.consumer = consumer
         self.contract = contract
         let now = host.time.now()
         inputs = contract.inputs.map { InputQueue($0, readsHeaders: contract.readsHeaders, now: now) }
@@ -73,6 +73,14 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         self.patience = patience
         self.metrics = metrics
         self.logger = logger
+    }
+
+    static func makeMember(
+        _ contract: Contract, of tenant: inout T, _ logger: Logger
+    ) throws(KafkaError) -> any MemberClient & ~Copyable {
+        var contract = contract
+        contract.memberSettings = tenant.memberSettings(contract.memberSettings)
+        return try contract.clients.member(contract, logger.clientSink)
     }
 
     /// Works until the role drains or stops.
@@ -113,14 +121,21 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             return false
         }
         if let parting { return try give(parting) }
+        let mayWork = isClockRight || !clockGatesAll
         switch assignment.phase {
-        case .locating(let search) where isDue && isClockRight, .starting(let search) where isDue && isClockRight:
+        case .locating(let search) where isDue && mayWork, .starting(let search) where isDue && mayWork:
             try locate(search)
-        case .restoring where isClockRight && (isDue || keepsAll), .reading where isClockRight && (isDue || keepsAll):
-            try work()
-        case .unassigned, .locating, .starting, .restoring, .reading: wait()
+        case .reading where mayWork && (isDue || keepsAll): try work()
+        case .unassigned, .locating, .starting, .reading: wait()
         }
         return false
+    }
+
+    private var clockGatesAll: Bool {
+        switch contract.clock {
+        case .gatesAll: true
+        case .gatesSome, .gatesNothing: false
+        }
     }
 
     var keepsAll: Bool {
@@ -146,12 +161,21 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
 
     /// Whether the clock may say what is over. What is open is committed before the broker is asked.
     private mutating func isClockRight() throws -> Bool {
-        if clock.isRight(host) { return true }
-        try keepsAll ? commitIfDue() : commit()
-        if clock.isLookDue(host, now: now) {
-            let (record, output) = try tenant.clockRecord()
-            clock.compare(try transaction.brokerTime(by: record, in: output), host, of: contract.slot.label, logger)
-        }
+        let isRight = clock.isRight(host)
+        if clockGatesAll, !isRight { try keepsAll ? commitIfDue() : commit() }
+        let isLookDue =
+            switch contract.clock {
+            case .gatesAll, .gatesSome: !isRight && clock.isLookDue(host, now: now)
+            case .gatesNothing: false
+            }
+        let isAsked = tenant.asksForTime(now)
+        guard isLookDue || isAsked else { return isRight }
+        if !keepsAll { try commit() }
+        let (record, output) = try tenant.clockRecord()
+        let before = host.clock.now(now)
+        let brokerTime = try transaction.brokerTime(by: record, in: output)
+        if isLookDue { clock.compare(brokerTime, host, of: contract.slot.label, logger) }
+        if isAsked { tenant.heard(brokerTime, at: before) }
         return clock.isRight(host)
     }
 
@@ -162,6 +186,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         }
         let isFresh = try tenant.refresh(isIdle: transactions.isIdle)
         var mayTake = isFresh
+        if isFresh { try askForEnds() }
         if transactions.isIdle, isFresh {
             mayTake = try lookAhead()
             if mayTake { try act() }
@@ -169,6 +194,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         if mayTake { try take() }
         // Without a transaction: another tenant's would be open before there is something to do.
         if mayTake, keepsAll { try tenant.tick(moment()) }
+        noteWaiting()
         try commitIfDue()
         guard try tenant.tend() else { return try startAgain() }
         guard isFresh else { return wait() }
@@ -185,7 +211,31 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         }
     }
 
-    /// Takes what is left of the last batch of each input that is wanted, and its next one, as far as there is room.
+    private mutating func askForEnds() throws {
+        let time = host.clock.now(now)
+        let partitions = tenant.endsToAsk(time)
+        guard !partitions.isEmpty else { return }
+        do throws(KafkaError) {
+            tenant.found(ends: try consumer.endOffsets(partitions, timeout: .seconds(2)), at: time)
+        } catch {
+            if error.isFatal { throw error }
+            if let line = try host.consider(error, patience) {
+                logger.warning("timers wait, the end of their partition is not known: \(line)")
+            }
+        }
+    }
+
+    private mutating func noteWaiting() {
+        guard contract.commitIntervalBehind > contract.commitInterval, !hasCaughtUp, inputs.allSatisfy(\.isTaken) else {
+            return
+        }
+        for number in inputs.indices where consumer.waitingRecords(in: number) > 0 { return }
+        hasCaughtUp = true
+    }
+
+    /// Takes what is left of the last batch of each input that is wanted, and its next one, as far as there is room. Of
+    /// several inputs, one that had something left waits for the others' next batches, unless nothing waits for a
+    /// transaction.
     mutating func take() throws {
         let again = tenant.takeBack()
         if !again.isEmpty { try consumer.seek(to: again, timeout: .seconds(5)) }
@@ -194,11 +244,15 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
                 input.watch.progressed(now: now)
                 continue
             }
+            let isNext = input.isTaken || inputs.count == 1 || keepsAll
             try take(from: input, number)
-            guard input.isTaken, tenant.wants(number) else { continue }
+            guard input.isTaken else { continue }
+            if !input.batch.endsOfPartition.isEmpty { try takeEnds(of: input) }
+            guard isNext, tenant.wants(number) else { continue }
             try fill(number, timeout: .zero)
             tenant.asked(number, appended: input.batch.isEmpty ? nil : input.batch[0].timestamp)
             try take(from: input, number)
+            if input.isTaken, !input.batch.endsOfPartition.isEmpty { try takeEnds(of: input) }
         }
     }
 
@@ -227,7 +281,10 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         let input = inputs[number]
         try takeEnds(of: input)
         input.removeAll()
-        consumer.fill(&input.batch, from: number, limit: Self.batchSize, maxBytes: .max, timeout: timeout)
+        tenant.willRead()
+        consumer.fill(
+            &input.batch, from: number, limit: contract.batchRecords, maxBytes: contract.batchBytes, timeout: timeout)
+        tenant.didRead(input.batch.byteCount)
         metrics.countUnreadable(input.batch.unreadable)
         try considerErrors(input.batch.errors)
         try watchConsumer(of: input)
@@ -242,13 +299,15 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             try fill(0, timeout: patienceForRecords)
         } else {
             let wanted = inputs.indices.filter { inputs[$0].isTaken && tenant.wants($0) }
+            tenant.willRead()
             consumer.waitForRecords(in: wanted, timeout: patienceForRecords)
         }
     }
 
     /// How long nothing else is to be done.
     private var patienceForRecords: Duration {
-        guard inputs.allSatisfy(\.isTaken) else { return min(tenant.patience, .milliseconds(20)) }
+        let isLeft = inputs.indices.contains { !inputs[$0].isTaken && (keepsAll || tenant.wants($0)) }
+        if isLeft { return keepsAll ? min(tenant.patience, .milliseconds(20)) : .zero }
         guard let open = transactions.open else { return tenant.patience }
         return max(.zero, min(tenant.patience, open.began + contract.commitInterval - now))
     }
@@ -260,7 +319,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             return input.watch.progressed(hasRecords: !input.batch.isEmpty, now: now)
         }
         guard input.watch.isCheckDue(now: now) else { return }
-        let partitions = positions.keys.filter { $0.topic == input.topic && tenant.position($0) != nil }
+        let partitions = places.filter { $0.topic == input.topic && tenant.position($0) != nil }
         guard let ends = try? consumer.endOffsets(partitions, timeout: .seconds(2)) else {
             return input.watch.progressed(now: now)
         }
@@ -269,24 +328,29 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         if isStuck { throw .stuckConsumer }
     }
 
-    /// What was read and not taken.
-    func forgetRecords() {
+    /// What was read and not taken. The tenant may point into it.
+    mutating func forgetRecords() {
+        tenant.forgetRecords()
         for input in inputs { input.removeAll() }
     }
 
-    private mutating func report() {
-        var isReading = false
-        if case .reading = assignment.phase { isReading = unknown == nil }
-        tenant.report(isReading: isReading, lag: lag)
+    mutating func report() {
+        let state: WorkerState =
+            switch assignment.phase {
+            case .unassigned: .joining
+            case .locating, .starting: .locating
+            case .reading: unknown == nil ? .reading : .locating
+            }
+        tenant.report(state, lag: lag)
         host.health.consumerIsHopeless(inputs.contains { $0.watch.isHopeless }, of: contract.slot.label)
     }
 
     /// Leaves the group, or stays its static member, and frees the clients.
     package consuming func close() {
         // After an error; otherwise it has released them.
-        tenant.release()
-        tenant.close()
         forgetRecords()
+        tenant.release(.toOthers)
+        tenant.close()
         consumer.leave(timeout: .seconds(10))
     }
 }

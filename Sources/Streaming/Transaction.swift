@@ -1,86 +1,162 @@
 import Hosting
 import KafkaClient
 
-/// What a worker and its tenant write to: the outputs of a transaction, whichever producer it has. One thread.
+/// What a worker and its tenant write to: the outputs of a transaction, which begins with the first record that is written,
+/// or with its commit. It stays the same when its producer is replaced. One thread.
 package final class Transaction {
-    /// A producer with its topics.
-    private struct Output: ~Copyable {
-        var transaction: LazyTransaction
-        let topics: [ProducerTopic]
-
-        /// Makes the producer, fetches the metadata of its topics and fences its predecessor.
-        init(_ contract: Contract, _ host: RoleHost, logger: @escaping ClientLog.Sink) throws(KafkaError) {
-            var transaction = try LazyTransaction(contract, host, logger: logger)
-            var topics: [ProducerTopic] = []
-            for name in contract.outputs { topics.append(try transaction.topic(name)) }
-            try transaction.fencePredecessor()
-            self.transaction = transaction
-            self.topics = topics
-        }
-    }
-
     private let contract: Contract
     private let host: RoleHost
     private let logger: ClientLog.Sink
-    private var output: Output
+    // Each record touches these. Run-time checks of exclusive access cost, and nothing calls out while it changes them.
+    @exclusivity(unchecked) private var producer: any TransactionalProducer & ~Copyable
+    @exclusivity(unchecked) private var topics: [ProducerTopic]
+    /// Whether something was written since the last end.
+    @exclusivity(unchecked) private(set) var isBegun = false
+    /// Whether it is unknown, after an error, if the last transaction was committed.
+    private(set) var isEndUnknown = false
 
     package init(_ contract: Contract, _ host: RoleHost, logger: @escaping ClientLog.Sink) throws(KafkaError) {
         self.contract = contract
         self.host = host
         self.logger = logger
-        output = try Output(contract, host, logger: logger)
+        var producer = try contract.clients.producer(contract, logger)
+        topics = try Self.prepare(&producer, contract)
+        self.producer = producer
     }
 
     /// Has another producer from now on, which ends what its predecessor has left open, one way or the other.
-    func renew() throws(KafkaError) { output = try Output(contract, host, logger: logger) }
+    func renew() throws(KafkaError) {
+        var producer = try contract.clients.producer(contract, logger)
+        topics = try Self.prepare(&producer, contract)
+        self.producer = producer
+        (isBegun, isEndUnknown) = (false, false)
+    }
 
-    /// - Parameter number: of ``Contract/outputs``.
+    /// Fetches the metadata of its topics and fences its predecessor.
+    private static func prepare(
+        _ producer: inout any TransactionalProducer & ~Copyable, _ contract: Contract
+    ) throws(KafkaError) -> [ProducerTopic] {
+        var topics: [ProducerTopic] = []
+        for name in contract.outputs { topics.append(try producer.topic(name, timeout: .seconds(10))) }
+        try producer.initTransactions(deadline: .seconds(10))
+        return topics
+    }
+
+    // MARK: Writing
+
+    /// - Parameters:
+    ///   - number: of ``Contract/outputs``.
+    ///   - tag: what a refusal of the record is known by.
     package func write(
         to number: Int, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: UnsafeBufferPointer<HeaderView>
+        headers: UnsafeBufferPointer<HeaderView> = UnsafeBufferPointer(start: nil, count: 0), partition: Int32? = nil,
+        tag: UInt64 = 0
     ) throws(KafkaError) {
-        try output.transaction.write(to: output.topics[number], key: key, value: value, headers: headers)
+        try begin()
+        try producer.produce(
+            to: topics[number], key: key, value: value, headers: headers, partition: partition, timestamp: nil, tag: tag
+        )
     }
 
-    /// Without headers.
-    package func write(
-        to number: Int, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, partition: Int32
-    ) throws(KafkaError) {
-        try output.transaction.write(to: output.topics[number], key: key, value: value, partition: partition)
+    package func write(_ record: ProducerRecord, to number: Int, tag: UInt64 = 0) throws(KafkaError) {
+        try begin()
+        try producer.produce(record, to: topics[number], tag: tag)
     }
 
-    package func write(_ record: ProducerRecord, to number: Int) throws(KafkaError) {
-        try output.transaction.write(record, to: output.topics[number])
+    private func begin() throws(KafkaError) {
+        guard !isBegun else { return }
+        isEndUnknown = false
+        try producer.beginTransaction()
+        isBegun = true
     }
 
-    func deliverSoon() { output.transaction.deliverSoon() }
+    /// Begins to deliver what lingers. See ``Producer/deliverSoon()``.
+    func deliverSoon() { producer.deliverSoon() }
 
-    func commit(
-        _ offsets: [TopicPartition: CommittedOffset], _ group: borrowing GroupMetadata
-    ) throws(KafkaError) {
-        try output.transaction.commit(offsets, group)
+    /// Waits until everything is delivered.
+    ///
+    /// - Returns: when the broker appended the latest record with ``Producer/timedTag``, by its own clock; nil where the
+    ///   topic has the producers' times.
+    package func deliver() throws(KafkaError) -> WallTime? {
+        _ = producer.takeAppendTime()
+        try producer.flush(timeout: contract.transactionTimeout)
+        return producer.takeAppendTime()
     }
 
-    /// Whether something was written since the last end.
-    var isBegun: Bool { output.transaction.isBegun }
+    // MARK: Its end
 
-    /// See ``LazyTransaction/isEndUnknown``.
-    var isEndUnknown: Bool { output.transaction.isEndUnknown }
+    /// - Throws: an error after which the transaction is to be aborted, or the producer to be replaced.
+    func commit(_ offsets: [TopicPartition: CommittedOffset], _ group: borrowing GroupMetadata) throws(KafkaError) {
+        let slot = contract.slot
+        try begin()
+        try host.reach(.beforeCommit, worker: slot.number)
+        host.calls.enter(slot.label, now: host.time.now())
+        defer { host.calls.leave(slot.label) }
+        try producer.sendOffsets(offsets, group, deadline: contract.transactionTimeout)
+        try host.reach(.afterSendOffsets, worker: slot.number)
+        do throws(KafkaError) {
+            try producer.commitTransaction(deadline: nil)
+        } catch {
+            isEndUnknown = error.recovery != .abortTransaction
+            throw error
+        }
+        try host.reach(.afterCommit, worker: slot.number)
+        isBegun = false
+    }
 
-    func abort() throws(KafkaError) { try output.transaction.abort() }
+    /// Aborts what is open, if it can be soon: nobody works on, and readers of the outputs would wait for the time-out.
+    func abandon() {
+        guard isBegun else { return }
+        try? producer.abortTransaction(deadline: .seconds(5))
+        isBegun = false
+    }
 
-    func abandon() { output.transaction.abandon() }
+    func abort() throws(KafkaError) {
+        guard isBegun else { return }
+        host.calls.enter(contract.slot.label, now: host.time.now())
+        defer { host.calls.leave(contract.slot.label) }
+        try producer.abortTransaction(deadline: nil)
+        isBegun = false
+        // All reports have arrived: the next transaction, which begins later, is not charged with them.
+        producer.poll(timeout: .zero)
+        _ = producer.takeFailures()
+    }
 
-    /// See ``LazyTransaction/brokerTime(by:in:)``.
+    /// The broker's time, by a record in a transaction that is aborted. While nothing is open.
+    ///
+    /// - Parameter record: one that says nothing: on the mock cluster, where nothing is aborted, it is read.
+    /// - Returns: nil where the topic has the producers' times.
+    /// - Throws: an error after which the producer is to be replaced.
     func brokerTime(by record: ProducerRecord, in number: Int) throws(KafkaError) -> WallTime? {
-        try output.transaction.brokerTime(by: record, in: output.topics[number])
+        do throws(KafkaError) {
+            _ = producer.takeAppendTime()
+            try write(record, to: number, tag: Producer.timedTag)
+            try producer.flush(timeout: .seconds(10))
+            // Not delivered: where its partition is refused, nothing but a commit says why, and an abort would be fatal.
+            if producer.takeAppendPlace() == nil { try producer.commitTransaction(deadline: .seconds(10)) }
+            try abort()
+            return producer.takeAppendTime()
+        } catch {
+            // What it has written must not be committed with the next transaction.
+            var error = error
+            error.recovery = .recreateClient
+            error.topics = [topics[number].name]
+            throw error
+        }
     }
 
-    func poll() { output.transaction.poll() }
+    // MARK: What the producer tells
 
-    func takeErrors() -> [KafkaError] { output.transaction.takeErrors() }
+    /// See ``Producer/acknowledgedLate``.
+    package var acknowledgedLate: Int { producer.acknowledgedLate }
 
-    func takeRefusal() -> KafkaError? { output.transaction.takeRefusal() }
+    func poll() { producer.poll(timeout: .zero) }
 
-    var hasRepeatedRequests: Bool { output.transaction.hasRepeatedRequests }
+    func takeErrors() -> [KafkaError] { producer.takeErrors() }
+
+    /// See ``Producer/takeFailures()``.
+    func takeFailures() -> [DeliveryFailure] { producer.takeFailures() }
+
+    /// A copy of a request may still be in flight, and would corrupt the next transaction (docs/kafka.md 4).
+    var hasRepeatedRequests: Bool { producer.hasRepeatedRequests }
 }

@@ -73,13 +73,6 @@ package struct TransactionMachine<Content> {
         }
     }
 
-    package mutating func change(_ input: String, _ body: (inout Content) -> Void) throws(PipelineError) {
-        guard case .open(var content) = phase else { throw misfit(input) }
-        phase = .idle
-        body(&content)
-        phase = .open(content)
-    }
-
     // MARK: Its end
 
     /// The open transaction is to be committed.

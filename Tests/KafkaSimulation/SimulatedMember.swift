@@ -175,6 +175,18 @@ struct SimulatedMember: ~Copyable, MemberClient {
         return kafka.ends(of: partitions, isStable: true)
     }
 
+    /// Its records have no times.
+    mutating func offsets(
+        at times: [TopicPartition: WallTime], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        try endOffsets(Array(times.keys), timeout: timeout)
+    }
+
+    mutating func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError) {
+        try request("commit", timeout)
+        kafka.offsets.merge(offsets) { $1 }
+    }
+
     mutating func partitionCount(of topic: String, timeout: Duration) throws(KafkaError) -> Int {
         try request("metadata", timeout)
         return kafka.partitions(of: topic).count

@@ -16,6 +16,7 @@ struct SimulatedProducer: ~Copyable, TransactionalProducer {
     private var isKnown = false
     private var failure: KafkaError?
     private(set) var hasRepeatedRequests = false
+    var acknowledgedLate: Int { 0 }
     private var appended: (partition: Int32, offset: Int64)?
 
     private var kafka: SimulatedKafka { process.kafka }

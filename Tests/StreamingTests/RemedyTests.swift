@@ -1,6 +1,6 @@
-import KafkaClient
 import Testing
 
+@testable import KafkaClient
 @testable import Streaming
 
 @Suite("What a worker does after an error")
@@ -12,31 +12,26 @@ struct RemedyTests {
         KafkaError(kind: kind, recovery: recovery, of: client, name: "", message: "m")
     }
 
-    private let event = "orders/1/2"
+    private let tag: UInt64 = 12
 
     @Test("a refused record is looked for before anything else, by the first report that names one")
     func refusal() {
         let fatal = error(.fencedInstanceID)
         for kind in [KafkaError.Kind.messageTooLarge, .invalidRecord] {
             let report = error(kind)
-            let purged = "orders/1/1"
-            let remedy = Remedy<String>(
+            let remedy = Remedy(
                 after: error(.other, of: .member, recovery: .recreateClient),
-                refusals: [(purged, error(.purged)), (event, report)], alone: nil,
+                refusals: [DeliveryFailure(tag: 11, error: error(.purged)), DeliveryFailure(tag: tag, error: report)],
                 consumer: fatal)
-            #expect(remedy == .isolate(.init(event: event, error: report)))
+            #expect(remedy == .isolate(.init(tag: tag, error: report)))
         }
     }
 
-    @Test("a call that is refused without a report is about the only event of the transaction, or an unknown one")
+    @Test("a call that is refused without a report is about an unknown record")
     func refusedCall() {
         let refused = error(.messageTooLarge)
         #expect(
-            Remedy<String>(after: refused, refusals: [], alone: event, consumer: nil)
-                == .isolate(.init(event: event, error: refused)))
-        #expect(
-            Remedy<String>(after: refused, refusals: [], alone: nil, consumer: nil)
-                == .isolate(.init(event: nil, error: refused)))
+            Remedy(after: refused, refusals: [], consumer: nil) == .isolate(.init(tag: nil, error: refused)))
     }
 
     @Test("a consumer that has ended is replaced whatever else went wrong, and one whose own error it is as well")
@@ -44,18 +39,18 @@ struct RemedyTests {
         let fatal = error(.fencedInstanceID)
         for each in [error(.fenced), error(.offsetOutOfRange), error(.state, of: .member)] {
             #expect(
-                Remedy<String>(after: each, refusals: [], alone: nil, consumer: fatal) == .replaceFailedConsumer(fatal))
+                Remedy(after: each, refusals: [], consumer: fatal) == .replaceFailedConsumer(fatal))
         }
         #expect(
-            Remedy<String>(after: .stuckConsumer, refusals: [], alone: event, consumer: nil) == .replaceConsumer)
+            Remedy(after: .stuckConsumer, refusals: [], consumer: nil) == .replaceConsumer)
     }
 
     @Test("a consumer is replaced for an error of its own after which it is of no use, and for no other client's")
     func whose() {
         for client in [KafkaError.Client.member, .producer, .reader, .admin] {
             for recovery in [KafkaError.Recovery.retry, .abortTransaction, .recreateClient, .giveUp] {
-                let remedy = Remedy<String>(
-                    after: error(.other, of: client, recovery: recovery), refusals: [], alone: nil, consumer: nil)
+                let remedy = Remedy(
+                    after: error(.other, of: client, recovery: recovery), refusals: [], consumer: nil)
                 let isReplaced = client == .member && recovery == .recreateClient
                 #expect(remedy == (isReplaced ? .replaceConsumer : .rewind(isOutOfRange: false)))
             }
@@ -70,11 +65,11 @@ struct RemedyTests {
             .rebalanceInProgress, .purged, .state, .other,
         ]
         for kind in kinds {
-            let remedy = Remedy<String>(after: error(kind), refusals: [], alone: event, consumer: nil)
+            let remedy = Remedy(after: error(kind), refusals: [], consumer: nil)
             #expect(remedy == .rewind(isOutOfRange: false), "\(kind)")
         }
         #expect(
-            Remedy<String>(after: error(.offsetOutOfRange), refusals: [], alone: nil, consumer: nil)
+            Remedy(after: error(.offsetOutOfRange), refusals: [], consumer: nil)
                 == .rewind(isOutOfRange: true))
     }
 

@@ -44,10 +44,10 @@ struct StreamWorkerTests {
     private func reader(_ contract: Contract? = nil, more: Settings = [:]) throws -> StreamWorker<CopyingTenant> {
         var worker = try worker(contract, more: more)
         worker.assignment.assigned([partition], now: .now)
-        _ = try worker.assignment.located()
-        try worker.assignment.started(isRestoring: false)
-        worker.positions = [partition: Offset(0)]
-        try worker.consumer.assign(worker.positions)
+        try worker.assignment.located()
+        try worker.assignment.started()
+        worker.places = [partition]
+        try worker.consumer.assign([partition: Offset(0)])
         worker.clock.compare(nil, host, of: "a test", Logger(label: "test", sink: log))
         return worker
     }
@@ -164,6 +164,109 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    @Test("after an error it waits for its next attempt; a refused record is looked for at once")
+    func nextAttempt() throws {
+        var worker = try reader()
+        try worker.recoverFully(from: failure(of: .reader))
+        let waits = worker.nextAttempt > .now
+        try worker.recoverFully(
+            from: KafkaError(kind: .messageTooLarge, recovery: .abortTransaction, of: .producer, name: "", message: ""))
+        let isAtOnce = worker.nextAttempt <= .now
+        #expect(waits && isAtOnce && notes.refusals == 1)
+        worker.close()
+    }
+
+    @Test("a worker that is behind lets its transaction grow older: until nothing waits, or for the longer interval")
+    func behind() throws {
+        var contract = contract(["bootstrap.servers": cluster.bootstrapServers])
+        (contract.commitInterval, contract.commitIntervalBehind) = (.zero, .seconds(60))
+        var worker = try reader(contract)
+        _ = try worker.open()
+        try worker.commitIfDue()
+        #expect(notes.calls == [])
+        worker.hasCaughtUp = true
+        // It has no membership.
+        #expect(throws: KafkaError.lostAssignment) {
+            worker.tenant.reached(1, of: partition)
+            try worker.commitIfDue()
+        }
+        try worker.end(worker.transactions.dropped())
+        _ = try worker.open()
+        let isBehind = !worker.hasCaughtUp
+        #expect(isBehind && notes.calls == ["finish", "aborted"])
+        worker.close()
+    }
+
+    @Test("where the tenant says that the log is no end, partitions whose next offset is gone are located again")
+    func outOfRange() throws {
+        var worker = try reader()
+        let gone = KafkaError(
+            kind: .offsetOutOfRange, recovery: .giveUp, of: .member, name: "", message: "gone", operation: "consume")
+        #expect(throws: PipelineError.self) { try worker.considerErrors([gone]) }
+        notes.isOverAtTheEnd = false
+        let error = #expect(throws: KafkaError.self) { try worker.considerErrors([gone]) }
+        try worker.recoverFully(from: try #require(error))
+        #expect(worker.assignment.search?.partitions == [partition] && notes.calls == ["release"])
+        worker.close()
+    }
+
+    @Test("after an abort partitions are read from where the tenant is, without a question")
+    func readsAgain() throws {
+        var worker = try reader()
+        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
+        let topic = try producer.topic("in")
+        for value in UInt8(1)...3 { try producer.produce(ProducerRecord(key: nil, value: [value]), to: topic) }
+        try producer.flush(timeout: .seconds(10))
+        // Committed up to the second.
+        worker.tenant.reached(1, of: partition)
+        worker.tenant.committed()
+        let deadline = ContinuousClock.now + .seconds(60)
+        func readAll(_ worker: inout StreamWorker<CopyingTenant>, _ count: Int) throws {
+            while notes.written.count < count, .now < deadline {
+                try worker.fill(0, timeout: .milliseconds(100))
+                try worker.take()
+            }
+        }
+        try readAll(&worker, 3)
+        try worker.end(worker.transactions.dropped())
+        try worker.rewind()
+        try readAll(&worker, 5)
+        #expect(notes.written == [[1], [2], [3], [2], [3]])
+        #expect(!notes.calls.contains("locate"))
+        worker.transaction.abandon()
+        worker.close()
+    }
+
+    @Test("of two inputs that always have more, the one whose batch is left over waits for the other's next batch")
+    func turns() throws {
+        try cluster.createTopic("more", partitions: 1)
+        let settings = ["bootstrap.servers": cluster.bootstrapServers]
+        var contract = contract(settings, inputs: ["in", "more"])
+        contract.batchRecords = 2
+        var worker = try worker(contract)
+        let places = ["in", "more"].map { TopicPartition(topic: $0, partition: 0) }
+        worker.assignment.assigned(places, now: .now)
+        try worker.assignment.located()
+        try worker.assignment.started()
+        try worker.consumer.assign(Dictionary(uniqueKeysWithValues: places.map { ($0, Offset(0)) }))
+        var producer = try Producer(settings: settings)
+        for (value, place) in zip(UInt8(1)..., places) {
+            let topic = try producer.topic(place.topic)
+            for _ in 0..<8 { try producer.produce(ProducerRecord(key: nil, value: [value]), to: topic) }
+        }
+        try producer.flush(timeout: .seconds(10))
+        let deadline = ContinuousClock.now + .seconds(60)
+        while [0, 1].contains(where: { worker.consumer.waitingRecords(in: $0) < 8 }), .now < deadline {
+            worker.consumer.waitForRecords(in: [0, 1], timeout: .milliseconds(100))
+        }
+        // One record of a batch each time.
+        notes.room = 1
+        for _ in 0..<8 { try worker.take() }
+        #expect(notes.written.prefix(8).map { $0[0] } == [1, 2, 1, 2, 1, 2, 1, 2])
+        worker.transaction.abandon()
+        worker.close()
+    }
+
     @Test("the end of a partition counts although nothing was taken before the next batch: it comes once")
     func endsCount() throws {
         var worker = try reader()
@@ -192,8 +295,8 @@ struct StreamWorkerTests {
         var worker = try worker(contract(settings, inputs: ["in", "more"]))
         let places = ["in", "more"].map { TopicPartition(topic: $0, partition: 0) }
         worker.assignment.assigned(places, now: .now)
-        _ = try worker.assignment.located()
-        try worker.assignment.started(isRestoring: false)
+        try worker.assignment.located()
+        try worker.assignment.started()
         try worker.consumer.assign(Dictionary(uniqueKeysWithValues: places.map { ($0, Offset(0)) }))
         var producer = try Producer(settings: settings)
         for (value, name) in [UInt8(1), 2].enumerated().map({ ($1, places[$0].topic) }) {
@@ -261,6 +364,7 @@ struct StreamWorkerTests {
     @Test("where the partitions cannot be sought in after an abort they are located again, and not assigned at once")
     func cannotSeek() throws {
         var worker = try reader()
+        worker.tenant.reached(0, of: partition)
         // As with a partition that is not read yet, the seek fails.
         try worker.consumer.unassign()
         try worker.rewind()

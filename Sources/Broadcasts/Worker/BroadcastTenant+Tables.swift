@@ -5,7 +5,7 @@ import Streaming
 
 extension BroadcastTenant {
     /// Says where the partitions are, and opens their tables.
-    mutating func locate(_ found: Findings) throws -> Locating {
+    mutating func locate(_ found: inout Findings, _ member: inout any MemberClient & ~Copyable) throws -> Locating {
         let topic = context.configuration.topics.subscriptions
         let count = found.partitionCounts[topic] ?? 0
         guard count == context.log.partitions else {
@@ -120,7 +120,7 @@ extension BroadcastTenant {
         }
     }
 
-    mutating func release() {
+    mutating func release(_ reason: Release) {
         core.aborted()
         for number in core.owned {
             // A table that was being brought up to its offset lacks the rest.

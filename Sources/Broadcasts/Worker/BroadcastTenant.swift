@@ -22,7 +22,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
     private let slot: Slot
     private let deadLetters: DeadLetterLog
     private let origin: BroadcastJournalEntry
-    private var output: BroadcastOutput
+    private var output: TransactionOutput
     var core: BroadcastCore
     /// When the end was asked for that the core's view has reached.
     private var viewAskedAt: ContinuousClock.Instant?
@@ -41,7 +41,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
         origin = BroadcastJournalEntry(
             group: context.group, cluster: context.log.cluster, dispatch: topics.broadcastDispatch,
             rules: configuration.rulesHash)
-        output = BroadcastOutput(transaction, slot: slot)
+        output = TransactionOutput(transaction, slot: slot)
         deadLetters = DeadLetterLog(context.patience, topic: topics.deadLetters)
         nextFlush = context.now + .seconds(10)
         self.slot = slot
@@ -51,10 +51,11 @@ struct BroadcastTenant: ~Copyable, Tenant {
 
     static func contract(of slot: Slot, _ context: BroadcastContext) -> Contract {
         let configuration = context.configuration
+        let topics = configuration.topics
         var contract = Contract(
             group: context.group, slot: slot, isStatic: configuration.staticMembership,
-            inputs: [configuration.topics.subscriptions], readsHeaders: false,
-            outputs: BroadcastOutput.topics(of: configuration),
+            inputs: [topics.subscriptions], readsHeaders: false,
+            outputs: [topics.broadcastDispatch, topics.deadLetters, topics.broadcastJournal],
             settings: configuration.kafka, memberSettings: configuration.consumerSettings(queues: 1),
             transactionSettings: configuration.transactionSettings,
             transactionTimeout: configuration.transactionTimeout,
@@ -197,9 +198,9 @@ struct BroadcastTenant: ~Copyable, Tenant {
         core.aborted()
     }
 
-    mutating func refused(_ error: KafkaError) -> Bool {
-        defer { output.truncatesDeadLetters = true }
-        return !output.truncatesDeadLetters
+    mutating func refused(_ refusal: Remedy.Refusal) throws(PipelineError) {
+        guard !output.truncatesDeadLetters else { throw .refused(refusal) }
+        output.truncatesDeadLetters = true
     }
 
     // MARK: Beside transactions
@@ -213,7 +214,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
         }
     }
 
-    func overtaken(_ error: KafkaError) -> PipelineError {
+    func overtaken(_ error: KafkaError) -> PipelineError? {
         .decisionNeeded(
             "the log of subscriptions no longer has the next offset (\(error)): remove the offsets of the group "
                 + "\(context.group), and start it again")
@@ -221,13 +222,24 @@ struct BroadcastTenant: ~Copyable, Tenant {
 
     func clockRecord() throws -> (record: ProducerRecord, output: Int) { try output.journalRecord(origin) }
 
-    func report(isReading: Bool, lag: [TopicPartition: Int]?) {
+    func report(_ worker: WorkerState, lag: [TopicPartition: Int]?) {
         var state = BroadcastBoard.Worker(partitions: core.owned.count)
-        state.isReading = isReading
+        state.isReading = worker == .reading
         state.passes = core.owned.count { core.committed($0)?.pass != nil }
         state.oldestWaiting = core.oldestWaiting
         for (place, count) in lag ?? [:] { state.lag[place.partition] = count }
         state.isFresh = context.follower.view.isFresh(within: .seconds(10), now: context.now)
         context.board.set(state, of: slot.number)
+    }
+}
+
+extension TransactionOutput: BroadcastSink {
+    package mutating func dispatch(_ record: DispatchRecord) throws { try dispatch(record, tag: 0) }
+
+    package mutating func deadLetter(
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: UnsafeBufferPointer<EventHeader>,
+        own: Int
+    ) throws {
+        try deadLetter(key: key, value: value, headers: headers, own: own, tag: 0)
     }
 }

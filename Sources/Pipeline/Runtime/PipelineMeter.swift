@@ -64,7 +64,7 @@ public final class PipelineMeter: Sendable {
     private let missingAudiences: [Counter]
     private let transactionDuration: Histogram
     private let appendToCommit: Histogram
-    private let metrics: Metrics
+    let metrics: Metrics
 
     /// - Parameter audiences: the templates of audiences, where they are not the default.
     package init(metrics: Metrics, audiences: [String] = []) {

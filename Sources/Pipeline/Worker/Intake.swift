@@ -1,14 +1,18 @@
 import KafkaClient
 
-/// What a worker has read and not released: records of one source. They keep their consumer alive.
+/// What a worker has read of one source and is at work on: it points into the bytes of Kafka's batch.
 struct Intake: ~Copyable {
-    var records = RecordBatch()
     /// Whose records they are.
     var source = SourceKind.orders
     private var orders: EventBatch
     private var requests: EventBatch
     /// Orders' events below the committed offset, which are only folded.
     var refoldBatch: EventBatch
+    /// The first record that was not emitted, and the first that was not extracted.
+    var next = 0
+    var extracted = 0
+    /// The partitions of the orders whose fold has reached the committed offset.
+    private var finishedFolds: [Int32] = []
 
     init(_ topics: PipelineConfiguration.Topics) {
         orders = EventBatch(.orders, topic: topics.topic(of: .orders))
@@ -32,25 +36,37 @@ struct Intake: ~Copyable {
         }
     }
 
-    /// Releases the records that were read.
+    /// Whether something is left to emit.
+    var isAtWork: Bool { next < batch.records.count }
+
+    /// The partitions whose state became that of the committed offset since the last call, once their records are folded.
+    mutating func takeFinishedFolds() -> [Int32] {
+        defer { finishedFolds.removeAll(keepingCapacity: true) }
+        return finishedFolds
+    }
+
+    /// Forgets the records that were read.
     mutating func removeAll() {
         orders.removeAll()
         requests.removeAll()
         refoldBatch.removeAll()
-        records.removeAll()
+        finishedFolds.removeAll()
+        (next, extracted) = (0, 0)
     }
 
     /// Puts the records that are to be processed into ``batch``, and those that are only folded into ``refoldBatch``.
-    mutating func sort(_ assignment: inout WorkerAssignment) {
+    mutating func sort(_ records: borrowing RecordBatch, of source: SourceKind, _ positions: inout Positions) {
+        self.source = source
         refoldBatch.removeAll()
+        (next, extracted) = (0, 0)
         switch source {
         case .orders:
-            if assignment.positions.orders.foldingCount > 0 {
-                sortWhileFolding(&assignment)
+            if positions.orders.foldingCount > 0 {
+                sortWhileFolding(records, &positions.orders)
             } else {
-                Self.fill(&orders, with: records, of: assignment.positions.orders)
+                Self.fill(&orders, with: records, of: positions.orders)
             }
-        case .requests: Self.fill(&requests, with: records, of: assignment.positions.requests)
+        case .requests: Self.fill(&requests, with: records, of: positions.requests)
         }
     }
 
@@ -66,26 +82,25 @@ struct Intake: ~Copyable {
         }
     }
 
-    private mutating func sortWhileFolding(_ assignment: inout WorkerAssignment) {
+    private mutating func sortWhileFolding(_ records: borrowing RecordBatch, _ positions: inout TopicPositions) {
         orders.removeAll()
         orders.append(contextOf: records)
         for index in 0..<records.count {
             let record = records[index]
-            if setAside(record, &assignment) { continue }
-            guard assignment.positions.orders.accepts(partition: record.partition, offset: record.offset) else {
-                continue
-            }
+            if setAside(record, &positions) { continue }
+            guard positions.accepts(partition: record.partition, offset: record.offset) else { continue }
             orders.records.append(EventRecord(record))
         }
         if !refoldBatch.records.isEmpty { refoldBatch.headers.append(contentsOf: orders.headers) }
-        for end in records.endsOfPartition { assignment.fold(end.partition.partition, upTo: end.offset.value) }
     }
 
     /// Takes a record that is only to be folded; one at or after the committed offset ends the partition's fold.
-    private mutating func setAside(_ record: RecordView, _ assignment: inout WorkerAssignment) -> Bool {
-        let isToFold = assignment.positions.orders.isToFold(partition: record.partition, offset: record.offset)
+    private mutating func setAside(_ record: RecordView, _ positions: inout TopicPositions) -> Bool {
+        let isToFold = positions.isToFold(partition: record.partition, offset: record.offset)
         if isToFold { refoldBatch.records.append(EventRecord(record)) }
-        assignment.fold(record.partition, upTo: record.offset + (isToFold ? 1 : 0))
+        if positions.fold(partition: record.partition, upTo: record.offset + (isToFold ? 1 : 0)) {
+            finishedFolds.append(record.partition)
+        }
         return isToFold
     }
 }

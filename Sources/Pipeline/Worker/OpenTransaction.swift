@@ -1,4 +1,6 @@
-/// The transaction that a worker has open.
+import Streaming
+
+/// What a worker has written since its last commit.
 struct OpenTransaction: Equatable {
     /// The events of a batch that have a timestamp.
     struct Batch: Equatable {
@@ -7,13 +9,11 @@ struct OpenTransaction: Equatable {
         var events: Int
     }
 
-    let began: ContinuousClock.Instant
-    /// When it began: what the journal calls its clock.
-    let clock: WallTime
+    let time: TransactionTime
     var events = 0
     var batches: [Batch] = []
-    /// Whether nothing waited to be read at some moment since it began: whatever waits now is younger than it.
-    var hasCaughtUp = false
+    /// Nothing more may be written.
+    var isFull = false
     /// The only event of a transaction that isolates one.
     var alone: EventCoordinates?
     var aloneIsDeadLetter = false
@@ -22,23 +22,4 @@ struct OpenTransaction: Equatable {
     var tickLimit: Int?
     /// The partition of its latest timers.
     var timersOf: Int32?
-
-    func remaining(of interval: Duration) -> Duration {
-        max(.zero, interval - (.now - began))
-    }
-
-    /// Whether it is so old that nothing more is begun in it. The limit holds for every transaction, so that the broker
-    /// never has to abort one (`transaction.timeout`).
-    func isOld(_ configuration: PipelineConfiguration, now: ContinuousClock.Instant = .now) -> Bool {
-        now - began >= configuration.commitIntervalBehind
-    }
-
-    /// Whether it is to be committed. A worker that is behind, because what waits has waited since before the transaction
-    /// began, lets it grow older: the broker's cost is per transaction, not per event, and latency matters little in a
-    /// backlog.
-    func isDue(_ configuration: PipelineConfiguration, now: ContinuousClock.Instant = .now) -> Bool {
-        if events >= configuration.commitMaxEvents { return true }
-        guard now - began >= configuration.commitInterval else { return false }
-        return hasCaughtUp || isOld(configuration, now: now)
-    }
 }

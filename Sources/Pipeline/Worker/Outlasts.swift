@@ -28,8 +28,6 @@ struct Outlasts: Equatable {
     /// Whether the timers of a partition go one by one.
     func isAlone(timerOf partition: Int32) -> Bool { timers[partition] != nil }
 
-    var hasLoneTimers: Bool { !timers.isEmpty }
-
     /// How many records a transaction may have.
     func records(most: Int) -> Int { min(most, recordLimit ?? most) }
 

@@ -6,7 +6,7 @@ import Streaming
 
 extension LaneTenant {
     /// Says where the partitions begin, and what of their retry topics is recalled first.
-    mutating func locate(_ found: Findings) throws -> Locating {
+    mutating func locate(_ found: inout Findings, _ member: inout any MemberClient & ~Copyable) throws -> Locating {
         try checkTopics(of: found.partitions)
         let count = found.partitionCounts[context.topics[0]] ?? 0
         core.setPartitions(count)

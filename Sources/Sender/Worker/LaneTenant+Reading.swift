@@ -31,7 +31,7 @@ extension LaneTenant {
     /// Handles what the reader of waiting records reports.
     private func consider(_ errors: [KafkaError]) throws {
         for error in errors {
-            if error.kind == .offsetOutOfRange { throw overtaken(error) }
+            if error.kind == .offsetOutOfRange { throw lost(error) }
             if error.isFatal { throw error }
             if let line = try context.host.consider(error, ownPatience) { logger.warning("\(line); waiting") }
         }

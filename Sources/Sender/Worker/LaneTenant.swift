@@ -107,7 +107,7 @@ struct LaneTenant: ~Copyable, Tenant {
     }
 
     /// What is in flight is waited for, and committed.
-    mutating func letGo() -> Duration? {
+    mutating func letGo(isLast: Bool) -> Duration? {
         intake.removeAll()
         let now = context.clock.now()
         for partition in core.owned { core.revoke(partition, now: now) }
@@ -116,7 +116,7 @@ struct LaneTenant: ~Copyable, Tenant {
 
     var hasLetGo: Bool { core.owned.isEmpty }
 
-    mutating func release() {
+    mutating func release(_ reason: Release) {
         for partition in core.owned { core.lose(partition) }
         senders.cancel(core.takeCancelled())
         intake.removeAll()
@@ -162,20 +162,22 @@ struct LaneTenant: ~Copyable, Tenant {
         core.isIdle && intake.streams.allSatisfy(\.isIdle) ? IdleWait.woken : .milliseconds(20)
     }
 
-    func overtaken(_ error: KafkaError) -> PipelineError {
+    func overtaken(_ error: KafkaError) -> PipelineError? { lost(error) }
+
+    func lost(_ error: KafkaError) -> PipelineError {
         .decisionNeeded(
             "\(provider.rawValue): the log no longer has the next offset: pushes were lost to retention (\(error)); "
                 + "removing the group's offsets starts it again")
     }
 
-    mutating func report(isReading: Bool, lag: [TopicPartition: Int]?) {
+    mutating func report(_ state: WorkerState, lag: [TopicPartition: Int]?) {
         guard .now >= nextReport else { return }
         nextReport = .now + .milliseconds(500)
         let status = core.status
         tell(status)
         var lane = SenderBoard.Lane(status)
         lane.partitions = core.owned.count
-        lane.isReading = isReading
+        lane.isReading = state == .reading
         lane.lag = lag?.values.reduce(0, +)
         let now = context.clock.now()
         lane.tokenAges = senders.tokenAges(now: now)

@@ -46,11 +46,11 @@ struct BroadcastTenantTests {
     @Test("more partitions of the subscriptions than at the start end the role: devices would get broadcasts again")
     func morePartitions() throws {
         var worker = try worker()
-        let found = Findings(
+        var found = Findings(
             partitions: [], committed: [:], starts: [:], ends: [:],
             partitionCounts: [configuration.topics.subscriptions: 2])
         #expect {
-            _ = try worker.tenant.locate(found)
+            _ = try worker.tenant.locate(&found, &worker.consumer)
         } throws: { error in
             guard case .decisionNeeded(let text) = error as? PipelineError else { return false }
             return text.hasPrefix("notifications.subscriptions had 1 partitions and has 2: keys have moved")
@@ -64,10 +64,10 @@ struct BroadcastTenantTests {
         let (context, place) = (worker.tenant.context, worker.tenant.place(0))
         let now = context.clock.now()
         let offset = BroadcastOffset(offset: 10, partitions: 1, time: now, broadcast: 0)
-        let found = Findings(
+        var found = Findings(
             partitions: [place], committed: [place: CommittedOffset(offset: Offset(10), metadata: offset.metadata)],
             starts: [place: Offset(0)], ends: [place: Offset(10)], partitionCounts: [place.topic: 1])
-        _ = try worker.tenant.locate(found)
+        _ = try worker.tenant.locate(&found, &worker.consumer)
         let device = TestDevice(1)
         var batch = RecordBatch()
         batch.append(
@@ -75,7 +75,7 @@ struct BroadcastTenantTests {
                 key: device.key(in: "channel/a"), value: device.value(in: "channel/a", seen: now), timestamp: now),
             at: 3, of: place)
         try worker.tenant.restore(batch)
-        worker.tenant.release()
+        worker.tenant.release(.toOthers)
 
         let log = ChannelTable.Log(
             origin: .init(topic: place.topic, partition: 0, cluster: nil), start: 0, committed: 10,
@@ -131,9 +131,8 @@ struct BroadcastTenantTests {
         var worker = try worker()
         let refused = KafkaError(kind: .messageTooLarge, recovery: .abortTransaction, name: "", message: "m")
         for _ in 0..<2 {
-            let first = worker.tenant.refused(refused)
-            let second = worker.tenant.refused(refused)
-            #expect(first && !second)
+            try worker.tenant.refused(.init(tag: nil, error: refused))
+            #expect(throws: PipelineError.self) { try worker.tenant.refused(.init(tag: nil, error: refused)) }
             worker.tenant.committed()
         }
         worker.close()

@@ -33,13 +33,12 @@ struct OutlastsTests {
         var isDone: Bool { zip(next, events).allSatisfy { $0 >= $1.count } }
 
         /// Processes all events, in at most so many transactions.
-        mutating func run(most: Int = 100_000) throws {
-            for _ in 0..<most where !isDone { try transact() }
+        mutating func run(most: Int = 100_000) {
+            for _ in 0..<most where !isDone { transact() }
         }
 
-        private mutating func transact() throws {
-            let began = ContinuousClock.now
-            try machine.begun(now: began, clock: 0)
+        private mutating func transact() {
+            machine.begun(TransactionTime(clock: 0, began: .now))
             let limit = machine.outlasts.records(most: Self.mostRecords)
             var ends = next
             var (records, letters) = (0, [EventCoordinates]())
@@ -49,24 +48,21 @@ struct OutlastsTests {
                         SourcePartition(.orders, Int32(partition)), offset: Int64(ends[partition]))
                     let isCondemned = machine.outlasts.isCondemned(event)
                     if isCondemned { letters.append(event) }
-                    if machine.isolation.isActive { try machine.isolates(event, isDeadLetter: isCondemned) }
+                    if machine.isolation.isActive { machine.isolates(event, isDeadLetter: isCondemned) }
                     records += isCondemned ? 1 : events[partition][ends[partition]]
                     ends[partition] += 1
                     if machine.isolation.isActive || records >= limit { break read }
                 }
             }
-            try end(records: records, ends: ends, letters: letters, began: began)
+            end(records: records, ends: ends, letters: letters)
         }
 
-        private mutating func end(
-            records: Int, ends: [Int], letters: [EventCoordinates], began: ContinuousClock.Instant
-        ) throws {
+        private mutating func end(records: Int, ends: [Int], letters: [EventCoordinates]) {
             let timeout = Self.timeout / .seconds(1)
             let took = rate.map { 0.02 + Double(records) * Self.recordSize / $0 } ?? .infinity
             seconds += min(took, timeout)
             guard took < timeout else {
                 outlasted += 1
-                #expect(machine.hasOutlasted(Self.timeout, now: began + Self.timeout))
                 let late = Int((rate ?? 0) * timeout / 2)
                 machine.outlasted(
                     wasBusy: Outlasts.wasBusy(late: late, timeout: Self.timeout), timers: 0,
@@ -77,9 +73,8 @@ struct OutlastsTests {
                 _ = machine.dropped()
                 return
             }
-            _ = machine.commit()
             next = ends
-            try machine.committed(wasQuick: took < timeout / 4) { Int64(ends[Int($0.number)]) }
+            machine.committed(wasQuick: took < timeout / 4) { Int64(ends[Int($0.number)]) }
             deadLetters += letters
         }
     }
@@ -92,9 +87,9 @@ struct OutlastsTests {
     @Test(
         "the event that alone outlasts its transaction for the third time becomes a dead letter, and the others are sent"
     )
-    func large() throws {
+    func large() {
         var trial = Trial([Self.withLarge(100_000)], rate: 1e6)
-        try trial.run()
+        trial.run()
         #expect(trial.isDone)
         #expect(trial.deadLetters == [EventCoordinates(0, offset: 50)])
         // Once with others, and three times alone.
@@ -103,10 +98,10 @@ struct OutlastsTests {
     }
 
     @Test("also where other partitions go on in between, and for each of several such events")
-    func severalPartitions() throws {
+    func severalPartitions() {
         var trial = Trial(
             [Self.withLarge(100_000), Array(repeating: 100, count: 500), Self.withLarge(30_000)], rate: 1e6)
-        try trial.run()
+        trial.run()
         #expect(trial.isDone)
         #expect(trial.deadLetters == [EventCoordinates(0, offset: 50), EventCoordinates(2, offset: 50)])
     }
@@ -116,39 +111,39 @@ struct OutlastsTests {
         arguments: [nil, 100e3, 200e3])
     func slowForEverybody(rate: Double?) throws {
         var trial = Trial([Self.withLarge(100_000), Self.withLarge(5_000)], rate: rate)
-        try trial.run(most: 1_000)
+        trial.run(most: 1_000)
         #expect(!trial.isDone && trial.deadLetters.isEmpty)
         trial.rate = 50e6
-        try trial.run()
+        trial.run()
         #expect(trial.isDone && trial.deadLetters.isEmpty)
     }
 
     @Test("an event that outlasted twice is sent once the broker is fast again")
-    func recovered() throws {
+    func recovered() {
         var trial = Trial([[100_000]], rate: 1e6)
-        while trial.outlasted < 3 { try trial.run(most: 1) }
+        while trial.outlasted < 3 { trial.run(most: 1) }
         trial.rate = 50e6
-        try trial.run()
+        trial.run()
         #expect(trial.isDone && trial.deadLetters.isEmpty)
     }
 
     @Test("the three times are in a row: one in which the broker had stopped counts again from zero")
-    func inARow() throws {
+    func inARow() {
         var trial = Trial([[100_000]], rate: 1e6)
         for _ in 0..<5 {
             trial.rate = 1e6
-            try trial.run(most: 3)
+            trial.run(most: 3)
             trial.rate = nil
-            try trial.run(most: 1)
+            trial.run(most: 1)
         }
         #expect(trial.deadLetters.isEmpty)
     }
 
     @Test("a backlog at a slow broker goes on in smaller transactions, although no event of it is too large")
-    func backlog() throws {
+    func backlog() {
         for rate in [100e3, 1e6] {
             var trial = Trial([Array(repeating: 200, count: 1_000)], rate: rate)
-            try trial.run()
+            trial.run()
             #expect(trial.isDone && trial.deadLetters.isEmpty)
             #expect(trial.outlasted <= 5, "\(trial.outlasted) at \(rate)")
             // 200 MB, and what was in vain.
@@ -166,55 +161,45 @@ struct OutlastsTests {
     // MARK: Timers
 
     private func outlast(_ machine: inout WorkerTransactions, timersOf partition: Int32, _ timers: Int, events: Int = 0)
-        throws
     {
-        try machine.begun(now: .now, clock: 0)
-        if events > 0 { try machine.wrote(events: events, dated: 0, oldest: 0) }
-        try machine.takesTimers()
-        try machine.takesTimers(of: partition)
+        machine.begun(TransactionTime(clock: 0, began: .now))
+        if events > 0 { machine.wrote(events: events, dated: 0, oldest: 0) }
+        machine.takesTimers()
+        machine.takesTimers(of: partition)
         machine.outlasted(wasBusy: true, timers: timers, ends: [:])
         _ = machine.dropped()
     }
 
-    private func pass(_ machine: inout WorkerTransactions, timersOf partition: Int32) throws {
-        try machine.begun(now: .now, clock: 0)
-        try machine.takesTimers()
-        try machine.takesTimers(of: partition)
-        _ = machine.commit()
-        try machine.committed(wasQuick: true) { _ in nil }
+    private func pass(_ machine: inout WorkerTransactions, timersOf partition: Int32) {
+        machine.begun(TransactionTime(clock: 0, began: .now))
+        machine.takesTimers()
+        machine.takesTimers(of: partition)
+        machine.committed(wasQuick: true) { _ in nil }
     }
 
     @Test(
         "a single timer is found in the same way; only what was alone counts, and timers of other partitions change nothing"
     )
-    func timers() throws {
+    func timers() {
         var machine = WorkerTransactions()
-        try outlast(&machine, timersOf: 1, 40)
+        outlast(&machine, timersOf: 1, 40)
         #expect(machine.outlasts.isAlone(timerOf: 1) && !machine.outlasts.isAlone(timerOf: 0))
-        try outlast(&machine, timersOf: 1, 1, events: 3)
+        outlast(&machine, timersOf: 1, 1, events: 3)
         for _ in 0..<2 {
-            try outlast(&machine, timersOf: 1, 1)
-            try pass(&machine, timersOf: 0)
+            outlast(&machine, timersOf: 1, 1)
+            pass(&machine, timersOf: 0)
         }
         #expect(!machine.outlasts.isCondemned(timerOf: 1))
-        try outlast(&machine, timersOf: 1, 1)
+        outlast(&machine, timersOf: 1, 1)
         #expect(machine.outlasts.isCondemned(timerOf: 1) && !machine.outlasts.isCondemned(timerOf: 0))
-        try pass(&machine, timersOf: 1)
+        pass(&machine, timersOf: 1)
         #expect(!machine.outlasts.isAlone(timerOf: 1))
     }
 
-    @Test("timers that go one by one have transactions of their own")
-    func ownTransaction() throws {
-        var machine = WorkerTransactions()
-        try outlast(&machine, timersOf: 1, 40)
-        try machine.begun(now: .now, clock: 1_000)
-        #expect(machine.mustCommit(beforeTimersAt: 1_000) { _ in false })
-    }
-
     @Test("what is known is forgotten with the partitions")
-    func forgotten() throws {
+    func forgotten() {
         var machine = WorkerTransactions()
-        try outlast(&machine, timersOf: 1, 1)
+        outlast(&machine, timersOf: 1, 1)
         machine.forgetRefusals()
         #expect(machine.outlasts == Outlasts())
     }

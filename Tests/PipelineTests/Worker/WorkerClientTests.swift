@@ -1,5 +1,4 @@
 import Foundation
-import Streaming
 import Telemetry
 import TestSupport
 import Testing
@@ -8,6 +7,7 @@ import Testing
 @testable import KafkaClient
 @testable import Notifications
 @testable import Pipeline
+@testable import Streaming
 
 @Suite("The clients of a worker", .timeLimit(.minutes(30)))
 struct WorkerClientTests {
@@ -24,14 +24,18 @@ struct WorkerClientTests {
         let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         context.gate.pass(.max)
-        var worker = try Worker(
-            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
-            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        let clients = NotedClients()
+        var worker = try StreamWorker.reading(context, clients)
         try worker.run()
+        // Its record comes once more, and is held.
+        let events = TopicPartition(topic: configuration.topics.events, partition: 0)
+        try worker.consumer.seek(to: [events: Offset(0)], timeout: .seconds(10))
+        let deadline = ContinuousClock.now + .seconds(30)
+        while worker.inputs[0].batch.isEmpty, .now < deadline { try worker.fill(0, timeout: .milliseconds(100)) }
         let before = try admin.describe(group: configuration.groupID).members
         try #require(before.count == 1)
-        weak let client = worker.consumer.handle
-        try #require(client != nil)
+        try #require(clients.latest != nil)
+        weak let client = clients.latest
 
         context.host.isDraining.store(false, ordering: .sequentiallyConsistent)
         try worker.recoverFully(from: KafkaError.stuckConsumer)
@@ -72,44 +76,22 @@ struct WorkerClientTests {
         return configuration
     }
 
-    @Test("records that were refused in a transaction that was aborted are not charged to the next one")
-    func lateRefusals() throws {
-        let cluster = try MockCluster()
-        let folder = TemporaryFolder()
-        let configuration = try PipelineConfiguration.onMock(cluster, folder)
-        let context = WorkerContext(
-            configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
-        var worker = try Worker(
-            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
-            recipients: .resolver(DrainingResolver(context)), logger: .silent)
-        try worker.begin()
-        try cluster.pushErrors(.produce, ["MSG_SIZE_TOO_LARGE"])
-        try worker.output.journal(worker.output.journalOrigin)
-        try worker.discardTransaction()
-
-        try worker.begin()
-        try worker.recoverFully(from: KafkaError.anotherReason)
-        let charged = worker.transaction.isolation.lastError
-        #expect(charged == nil)
-        worker.close()
-    }
-
-    @Test("a worker that reads is ready again as soon as it has a new producer")
+    @Test("a worker that reads is not ready while its producer is replaced, and is again as soon as it has a new one")
     func readyWithNewProducer() throws {
         let cluster = try MockCluster()
         let folder = TemporaryFolder()
         let configuration = try PipelineConfiguration.onMock(cluster, folder)
         let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
-        var worker = try Worker(
-            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
-            recipients: .resolver(DrainingResolver(context)), logger: .silent)
-        worker.assignment.assigned([0], barrier: 0, now: .now)
-        let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0)
-        _ = try worker.assignment.located(
-            [0: CommittedPosition(offset: 0, metadata: metadata)], folds: [:], partitionCounts: [.orders: 1])
-        _ = try worker.assignment.started(now: .now)
+        var worker = try StreamWorker.reading(context)
+        let place = TopicPartition(topic: configuration.topics.events, partition: 0)
+        worker.assignment.assigned([place], now: .now)
+        try worker.assignment.located()
+        try worker.assignment.started()
+        worker.places = [place]
         context.board.started()
+        worker.tenant.report(.locating, lag: nil)
+        #expect(context.board.readiness(context.host, tableBehind: nil).reasons == [.noPosition(workers: [0])])
         try worker.replaceProducer(after: KafkaError.anotherReason)
         #expect(context.board.readiness(context.host, tableBehind: nil).reasons == [])
         worker.close()
@@ -146,7 +128,9 @@ struct WorkerClientTests {
 
     /// Calls `body` with a worker that was a static member of its group on a mock cluster, until these answers to its
     /// heartbeats fenced it. Its control queue gets nothing but what the group says, and errors.
-    private func withFencedMember(heartbeats answers: [String], _ body: (inout Worker) throws -> Void) throws {
+    private func withFencedMember(
+        heartbeats answers: [String], _ body: (inout StreamWorker<PipelineTenant>) throws -> Void
+    ) throws {
         let cluster = try MockCluster()
         let folder = TemporaryFolder()
         var configuration = try PipelineConfiguration.onMock(cluster, folder)
@@ -154,9 +138,7 @@ struct WorkerClientTests {
         configuration.kafka["heartbeat.interval.ms"] = "100"
         let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
-        var worker = try Worker(
-            slot: Slot(instance: configuration.instanceID, number: 0), context: context,
-            recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        var worker = try StreamWorker.reading(context)
         try worker.serve { $0.assignment.search != nil }
         try cluster.pushErrors(.heartbeat, answers)
         try worker.waitForFencing()
@@ -165,14 +147,55 @@ struct WorkerClientTests {
     }
 }
 
-extension Worker {
+/// librdkafka's, of which it knows the latest consumer's.
+private final class NotedClients: Clients, @unchecked Sendable {
+    private let kafka = KafkaClients()
+    weak var latest: ClientHandle?
+
+    func member(
+        _ contract: Contract, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any MemberClient & ~Copyable {
+        var consumer = try Consumer(
+            settings: contract.memberSettings, group: contract.group, queuesOf: contract.inputs, logger: sink)
+        try consumer.subscribe(to: contract.inputs)
+        latest = consumer.handle
+        return consumer
+    }
+
+    func producer(
+        _ contract: Contract, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any TransactionalProducer & ~Copyable { try kafka.producer(contract, sink) }
+
+    func read(
+        from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], _ settings: Settings,
+        _ sink: @escaping ClientLog.Sink, take: (borrowing RecordBatch) throws -> Void
+    ) throws { try kafka.read(from: starts, to: ends, settings, sink, take: take) }
+
+    func endOffsets(
+        _ partitions: [TopicPartition], _ settings: Settings, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> [TopicPartition: Offset] { try kafka.endOffsets(partitions, settings, sink) }
+}
+
+extension StreamWorker<PipelineTenant> {
+    /// Its first record ends it.
+    static func reading(
+        _ context: WorkerContext, _ clients: any Clients = KafkaClients()
+    ) throws -> StreamWorker<PipelineTenant> {
+        let slot = Slot(instance: context.configuration.instanceID, number: 0)
+        var contract = PipelineTenant.contract(of: slot, context)
+        contract.clients = clients
+        return try StreamWorker(contract, context.host, context.meter.metrics, logger: .silent) {
+            try PipelineTenant(slot, context, $0, recipients: .resolver(DrainingResolver(context)), logger: .silent)
+        }
+    }
+
     /// Joins the group and finds the positions, until the condition holds.
-    fileprivate mutating func serve(until condition: (borrowing Worker) -> Bool) throws {
+    fileprivate mutating func serve(until condition: (borrowing Self) -> Bool) throws {
         let deadline = ContinuousClock.now + .seconds(30)
         while !condition(self), .now < deadline {
-            try serveControl(timeout: .milliseconds(50))
+            try serveGroup(timeout: .milliseconds(50))
             // It may hold before the positions are looked for.
-            if !condition(self) { try advanceAssignment() }
+            if !condition(self), let search = assignment.search { try locate(search) }
         }
         let holds = condition(self)
         try #require(holds)
@@ -181,7 +204,10 @@ extension Worker {
     /// Waits for the fatal error of the consumer; what the group says stays in its queue.
     fileprivate mutating func waitForFencing() throws {
         let deadline = ContinuousClock.now + .seconds(30)
-        while consumer.fatalError == nil, .now < deadline { _ = consumer.read(limit: 1, timeout: .milliseconds(10)) }
+        var batch = RecordBatch()
+        while consumer.fatalError == nil, .now < deadline {
+            consumer.fill(&batch, from: 0, limit: 1, maxBytes: .max, timeout: .milliseconds(10))
+        }
         let kind = consumer.fatalError?.kind
         try #require(kind == .fencedInstanceID)
     }

@@ -1,3 +1,4 @@
+import Streaming
 import Testing
 
 @testable import Notifications
@@ -5,30 +6,12 @@ import Testing
 
 @Suite("What a worker keeps in mind")
 struct WorkerStateTests {
-    @Test("a transaction is committed when it is old or large enough; a worker that is behind lets it grow older")
-    func commitWhenDue() throws {
-        let configuration = PipelineConfiguration(
-            kafka: ["bootstrap.servers": "x:1"], stateDirectory: "/tmp/x", rules: try ExtractionRules())
-        func isDue(events: Int = 100, hasCaughtUp: Bool, after age: Duration) -> Bool {
-            let began = ContinuousClock.now
-            var transaction = OpenTransaction(began: began, clock: 0)
-            transaction.events = events
-            transaction.hasCaughtUp = hasCaughtUp
-            return transaction.isDue(configuration, now: began + age)
-        }
-        #expect(!isDue(hasCaughtUp: true, after: .milliseconds(49)))
-        #expect(isDue(hasCaughtUp: true, after: .milliseconds(50)))
-        #expect(!isDue(hasCaughtUp: false, after: .milliseconds(499)))
-        #expect(isDue(hasCaughtUp: false, after: .milliseconds(500)))
-        #expect(isDue(events: 20_000, hasCaughtUp: false, after: .milliseconds(1)))
-    }
-
     @Test("a transaction that is as old as commit.interval.behind begins nothing more")
     func oldTransaction() throws {
         let configuration = PipelineConfiguration(
             kafka: [:], stateDirectory: "/tmp/x", rules: try ExtractionRules())
         let began = ContinuousClock.now
-        let transaction = OpenTransaction(began: began, clock: 0)
+        let transaction = TransactionTime(clock: 0, began: began)
         #expect(!transaction.isOld(configuration, now: began + .milliseconds(499)))
         #expect(transaction.isOld(configuration, now: began + .milliseconds(500)))
     }

@@ -88,8 +88,8 @@ struct LaneTenantTests {
     func unlikeTopics() throws {
         var lane = try lane()
         let retry = try #require(lane.tenant.context.retryTopics.first)
-        let found = findings(of: lane.tenant.context, without: retry)
-        let error = #expect(throws: PipelineError.self) { _ = try lane.tenant.locate(found) }
+        var found = findings(of: lane.tenant.context, without: retry)
+        let error = #expect(throws: PipelineError.self) { _ = try lane.tenant.locate(&found, &lane.consumer) }
         #expect(
             error?.description.contains("\(retry) and notifications.dispatch do not have the same partitions") == true)
         lane.close()
@@ -105,7 +105,7 @@ struct LaneTenantTests {
             found.committed[place] = CommittedOffset(offset: Offset(0), metadata: clean.metadata)
             found.highs[place] = Offset(4)
         }
-        guard case .places(let places) = try lane.tenant.locate(found) else {
+        guard case .places(let places) = try lane.tenant.locate(&found, &lane.consumer) else {
             Issue.record("it waits")
             return
         }
@@ -113,7 +113,7 @@ struct LaneTenantTests {
         lane.tenant.restored()
         let before = lane.tenant.hasLetGo
         // Nothing was sent.
-        _ = lane.tenant.letGo()
+        _ = lane.tenant.letGo(isLast: true)
         let after = lane.tenant.hasLetGo
         #expect(!before && after)
         lane.close()

@@ -14,6 +14,9 @@ struct CopyingTenant: ~Copyable, Tenant {
         var heard = 0
         var written: [[UInt8]] = []
         var unwanted: Set<Int> = []
+        /// How many records are taken at once.
+        var room = Int.max
+        var isOverAtTheEnd = true
         /// How long it may take to let go, and whether it has.
         var letsGoWithin: Duration?
         var hasLetGo = true
@@ -31,7 +34,7 @@ struct CopyingTenant: ~Copyable, Tenant {
         self.notes = notes
     }
 
-    mutating func locate(_ found: Findings) -> Locating {
+    mutating func locate(_ found: inout Findings, _ member: inout any MemberClient & ~Copyable) -> Locating {
         notes.calls.append("locate")
         var places: [TopicPartition: Place] = [:]
         for (partition, start) in found.starts {
@@ -43,7 +46,7 @@ struct CopyingTenant: ~Copyable, Tenant {
         return .places(places)
     }
 
-    mutating func letGo() -> Duration? {
+    mutating func letGo(isLast: Bool) -> Duration? {
         if !notes.hasLetGo { notes.calls.append("letGo") }
         return notes.letsGoWithin
     }
@@ -56,7 +59,7 @@ struct CopyingTenant: ~Copyable, Tenant {
     mutating func restored() {}
     func position(_ partition: TopicPartition) -> Int64? { next[partition] }
 
-    mutating func release() {
+    mutating func release(_ reason: Release) {
         notes.calls.append("release")
         next.removeAll()
     }
@@ -72,6 +75,7 @@ struct CopyingTenant: ~Copyable, Tenant {
         _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
     ) throws -> Int {
         for index in first..<batch.count {
+            if index - first == notes.room { return index }
             let value = Array(batch[index].value ?? UnsafeRawBufferPointer(start: nil, count: 0))
             try transaction.write(ProducerRecord(key: nil, value: value), to: 0)
             notes.written.append(value)
@@ -100,16 +104,18 @@ struct CopyingTenant: ~Copyable, Tenant {
         next = committedUpTo
     }
 
-    mutating func refused(_ error: KafkaError) -> Bool {
+    mutating func refused(_ refusal: Remedy.Refusal) throws(PipelineError) {
         notes.refusals += 1
-        return notes.refusals < 2
+        if notes.refusals == 2 { throw .refused(refusal) }
     }
 
     mutating func tend() -> Bool { notes.keepsPlace }
 
     func consider(_ error: any Error) throws(PipelineError) { notes.calls.append("consider") }
-    func overtaken(_ error: KafkaError) -> PipelineError { .decisionNeeded("overtaken") }
+    func overtaken(_ error: KafkaError) -> PipelineError? {
+        notes.isOverAtTheEnd ? .decisionNeeded("overtaken") : nil
+    }
     func clockRecord() -> (record: ProducerRecord, output: Int) { (ProducerRecord(key: nil, value: []), 0) }
     var patience: Duration { .milliseconds(50) }
-    func report(isReading: Bool, lag: [TopicPartition: Int]?) {}
+    func report(_ state: WorkerState, lag: [TopicPartition: Int]?) {}
 }

@@ -47,7 +47,7 @@ struct CountingTenant: ~Copyable, Tenant {
         isUsed = true
     }
 
-    mutating func locate(_ found: Findings) -> Locating {
+    mutating func locate(_ found: inout Findings, _ member: inout any MemberClient & ~Copyable) -> Locating {
         if baton.isOne(of: 10) { return .later }
         stands = [:]
         var places: [TopicPartition: Place] = [:]
@@ -79,7 +79,7 @@ struct CountingTenant: ~Copyable, Tenant {
 
     func position(_ partition: TopicPartition) -> Int64? { stands[partition]?.next }
 
-    mutating func release() {
+    mutating func release(_ reason: Release) {
         stands = [:]
         committedStands = [:]
     }
@@ -144,18 +144,18 @@ struct CountingTenant: ~Copyable, Tenant {
         stands = committedStands
     }
 
-    mutating func refused(_ error: KafkaError) -> Bool { true }
+    mutating func refused(_ refusal: Remedy.Refusal) {}
 
     mutating func tend() -> Bool {
         hasLooked = false
         return !baton.isOne(of: 1_000)
     }
 
-    func consider(_ error: any Error) throws(PipelineError) {}
-    func overtaken(_ error: KafkaError) -> PipelineError { .decisionNeeded("overtaken") }
+    func consider(_ error: any Error) throws(PipelineError) -> Bool { true }
+    func overtaken(_ error: KafkaError) -> PipelineError? { .decisionNeeded("overtaken") }
     func clockRecord() -> (record: ProducerRecord, output: Int) {
         (ProducerRecord(key: nil, value: Array("the time".utf8), partition: 0), 0)
     }
     var patience: Duration { .milliseconds(200) }
-    func report(isReading: Bool, lag: [TopicPartition: Int]?) {}
+    func report(_ state: WorkerState, lag: [TopicPartition: Int]?) {}
 }

@@ -2,7 +2,7 @@ import KafkaClient
 import StateStore
 import Streaming
 
-extension Worker {
+extension PipelineTenant {
     /// Opens the checkpoint of this worker's orders; without one they are folded from the log.
     static func openCheckpoint(slot: Slot, context: WorkerContext, logger: Logger) -> OrderCheckpoint? {
         let configuration = context.configuration
@@ -33,7 +33,7 @@ extension Worker {
     ///   - log: what the log has of them.
     /// - Throws: a `KafkaError` where the log does not answer: no checkpoint is used without comparing it with the log.
     mutating func prepareOrders(
-        _ committed: [Int32: CommittedPosition], log: LogBounds
+        _ committed: [Int32: CommittedPosition], log: LogBounds, _ member: inout any MemberClient & ~Copyable
     ) throws {
         for partition in folds.forget(except: Set(committed.keys)) { core.orders.revoke(partition) }
         let topic = context.configuration.topics.events
@@ -51,19 +51,13 @@ extension Worker {
         }
         guard !missing.isEmpty else { return }
         // Without a newest timestamp, from the start of the log.
-        let found = try consumer.offsets(at: missing, timeout: .seconds(5))
+        let found = try member.offsets(at: missing, timeout: .seconds(5))
         // Queried after it: what retention removes in between would otherwise not be noticed.
-        let first = try consumer.startOffsets(Array(missing.keys), timeout: .seconds(5))
+        let first = try member.startOffsets(Array(missing.keys), timeout: .seconds(5))
         for (id, offset) in found {
             guard let start = committed[id.partition] else { continue }
             beginFold(of: id.partition, at: offset.value, first: first[id]?.value ?? 0, upTo: start)
         }
-    }
-
-    /// What is folded up to the committed offsets was processed before, by clocks that are not known here.
-    mutating func boundFolds(_ committed: [Int32: CommittedPosition]) {
-        let latest = RecordTime.latest(at: context.clock.now())
-        for partition in committed.keys { core.orders.states.beginFold(of: partition, latest: latest) }
     }
 
     private mutating func beginFold(
@@ -120,53 +114,64 @@ extension Worker {
         return nil
     }
 
-    /// Begins to fold what the states lack, once the positions are known.
-    ///
-    /// - Parameter whole: the partitions whose states lack nothing.
-    mutating func beginRefold(whole: [Int32]) {
-        for partition in whole { finishFold(of: partition) }
-        showRefold()
-        guard assignment.isRefolding else { return reportIncomplete() }
+    /// Begins to fold what the states lack, at the positions.
+    mutating func beginRefold() {
+        hasGoneBack = false
+        // What is folded up to the committed offsets was processed before, by clocks that are not known here.
+        let latest = RecordTime.latest(at: context.clock.now())
+        for partition in positions.orders.owned { core.orders.states.beginFold(of: partition, latest: latest) }
+        for partition in positions.orders.owned where positions.orders[partition]?.isFolding == false {
+            finishFold(of: partition)
+        }
+        let left = positions.orders.leftToFold
+        refolding = left > 0 ? RefoldReport(total: left) : nil
+        context.meter.setRefold(Int(left), worker: slot.number)
+        guard left > 0 else { return reportIncomplete() }
         logger.info(
             "folds the state of orders up to the committed offsets",
-            [
-                "partitions": "\(assignment.positions.orders.foldingCount)",
-                "offsets": "\(assignment.positions.orders.leftToFold)",
-            ])
+            ["partitions": "\(positions.orders.foldingCount)", "offsets": "\(left)"])
     }
 
-    /// Folds the records that were set aside for it, and logs its progress.
+    /// Folds the records that were set aside for it.
     mutating func refold() throws {
-        guard assignment.isRefolding else { return }
+        guard refolding != nil else { return }
         let records = intake.refoldBatch.records.count
         if records > 0 {
-            core.refold(&intake.refoldBatch, isOpen: !transaction.isIdle)
+            core.refold(&intake.refoldBatch, isOpen: transactions.open != nil)
             context.meter.count { $0.refolded += records }
         }
-        if transaction.isIdle { assignment.positions.orders.commitFolds() }
-        for partition in assignment.takeFinishedFolds() { finishFold(of: partition) }
-        switch try assignment.folded(records, now: .now) {
-        case .more(let line):
-            if let line { logger.info("\(line)") }
-        case .finish(let line):
-            logger.info("\(line)")
-            reportIncomplete()
-        }
-        showRefold()
-        if assignment.isRefolding, records > 0 { try context.reach(.inRefold, worker: slot.number) }
+        folded(records, intake.takeFinishedFolds())
+        if refolding != nil, records > 0 { try context.reach(.inRefold, worker: slot.number) }
     }
 
-    private func showRefold() {
-        context.meter.setRefold(Int(assignment.positions.orders.leftToFold), worker: slot.number)
-        showPhase()
+    /// The partition was read to its end: what follows the last record are a transaction's marks.
+    mutating func foldedToEnd(_ partition: Int32, _ offset: Int64) {
+        guard refolding != nil, positions.orders.fold(partition: partition, upTo: offset) else { return }
+        folded(0, [partition])
+    }
+
+    /// - Parameter finished: the partitions whose states are those of the committed offsets now.
+    private mutating func folded(_ records: Int, _ finished: [Int32]) {
+        if transactions.open == nil { positions.orders.commitFolds() }
+        for partition in finished { finishFold(of: partition) }
+        let left = positions.orders.leftToFold
+        refolding?.add(records)
+        if positions.orders.foldingCount == 0 {
+            if let report = refolding { logger.info("\(report.end())") }
+            refolding = nil
+            reportIncomplete()
+        } else if let line = refolding?.line(left: left) {
+            logger.info("\(line)")
+        }
+        context.meter.setRefold(Int(left), worker: slot.number)
     }
 
     /// The state is that of the committed offset: it continues with what is committed there.
     private mutating func finishFold(of partition: Int32) {
-        guard let position = assignment.positions.orders[partition] else { return }
+        guard let position = positions.orders[partition] else { return }
         let newest = core.orders.resume(
             partition, watermark: position.committedWatermark, newest: position.newestTimestamp)
-        assignment.positions.orders.raiseNewest(partition: partition, to: newest)
+        positions.orders.raiseNewest(partition: partition, to: newest)
     }
 
     /// Warns of the partitions whose state may lack something, once for each.
@@ -174,8 +179,8 @@ extension Worker {
         var known: [String] = []
         let now = context.clock.now()
         let horizon = context.configuration.orders.horizon.wholeMilliseconds
-        for partition in assignment.positions.orders.owned {
-            let newest = assignment.positions.orders[partition]?.newestTimestamp ?? .epoch
+        for partition in positions.orders.owned {
+            let newest = positions.orders[partition]?.newestTimestamp ?? .epoch
             let beginning = core.orders.beginning(of: partition, newest: newest)
             guard beginning.isWorthTelling(newest: newest, now: now, horizon: horizon),
                 folds.reported.updateValue(beginning, forKey: partition) != beginning
@@ -192,24 +197,20 @@ extension Worker {
             ["known": known.joined(separator: ", ")])
     }
 
-    /// Remembers up to where the states are folded, before the positions are forgotten or located again.
-    mutating func noteFolds() {
-        core.rollBack()
-        if let committed = assignment.committedFolds { folds.offsets.merge(committed) { $1 } }
-    }
-
     /// Writes the checkpoint when it is due and no transaction is open: every 10 s, or so much less often that it takes no
     /// more than a fiftieth of the time. A large one is written in slices, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
-        guard transaction.isIdle, isLast || .now >= folds.savesAt, core.orders.states.isCommitted,
-            let committed = assignment.committedFolds
+        guard transactions.open == nil, !positions.isEmpty, isLast || .now >= folds.savesAt,
+            core.orders.states.isCommitted
         else { return }
         let began = ContinuousClock.now
         context.meter.setOrders(
             core.orders.states.count, bytes: core.orders.states.usedBytes, fullest: core.orders.states.fullest,
             worker: slot.number)
         var marks: [Int32: OrderCheckpoint.Mark] = [:]
-        for (partition, offset) in committed { marks[partition] = mark(of: partition, at: offset) }
+        for (partition, offset) in positions.orders.committedFolds {
+            marks[partition] = mark(of: partition, at: offset)
+        }
         var isWhole = true
         do throws(StoreError) {
             let slice = isLast ? OrderFolds.lastSlice : OrderFolds.saveSlice
@@ -233,7 +234,7 @@ extension Worker {
         }
         return OrderCheckpoint.Mark(
             offset: offset,
-            watermark: assignment.positions.orders[partition]?.committedWatermark ?? TimerWatermark(.epoch),
+            watermark: positions.orders[partition]?.committedWatermark ?? TimerWatermark(.epoch),
             newest: newest,
             foldedFrom: foldedFrom, recent: core.orders.states.recentRecords(of: partition, below: offset))
     }

@@ -1,0 +1,315 @@
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import Hosting
+@testable import KafkaClient
+@testable import Notifications
+@testable import Pipeline
+@testable import Streaming
+
+@Suite("What a worker does with records, and where its partitions begin", .timeLimit(.minutes(10)))
+struct PipelineTenantTests {
+    private let cluster: MockCluster
+    private let folder = TemporaryFolder()
+    private var configuration: PipelineConfiguration
+
+    init() throws {
+        cluster = try MockCluster()
+        configuration = try .onMock(cluster, folder)
+    }
+
+    /// Nobody has subscribed.
+    private final class Nobody: TokenResolver {
+        func resolve(_ audiences: borrowing AudienceList, into devices: inout DeviceList) throws {}
+    }
+
+    private func context() -> WorkerContext {
+        let context = WorkerContext(
+            configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
+        context.gate.pass(.max)
+        return context
+    }
+
+    private func worker(_ context: WorkerContext) throws -> StreamWorker<PipelineTenant> {
+        let slot = Slot(instance: "test", number: 0)
+        return try StreamWorker(
+            PipelineTenant.contract(of: slot, context), context.host, context.meter.metrics, logger: .silent
+        ) { try PipelineTenant(slot, context, $0, recipients: .resolver(Nobody()), logger: .silent) }
+    }
+
+    private func end(_ worker: consuming StreamWorker<PipelineTenant>) {
+        worker.transaction.abandon()
+        worker.close()
+    }
+
+    private func place(_ number: Int32) -> TopicPartition {
+        TopicPartition(topic: configuration.topics.events, partition: number)
+    }
+
+    /// Each partition is committed at 3; the state of the first one is folded to 1.
+    private func assign(_ tenant: inout PipelineTenant, folded: Int64 = 3) {
+        let start = CommittedPosition(
+            offset: 3, metadata: OffsetMetadata(watermark: 0, partitions: 2, newestTimestamp: 0))
+        tenant.positions.assign([0: start, 1: start], folds: [0: folded, 1: 3], partitionCounts: [.orders: 2])
+        tenant.folds.offsets = [0: folded, 1: 3]
+        for partition in [Int32(0), 1] { tenant.core.orders.assign(partition, watermark: TimerWatermark(0), newest: 0) }
+        tenant.beginRefold()
+    }
+
+    private func records(_ partition: Int32, _ offsets: Range<Int64>, _ value: String = OrderEvent.created)
+        -> RecordBatch
+    {
+        var batch = RecordBatch()
+        for offset in offsets {
+            batch.append(copying: ProducerRecord(key: nil, value: Array(value.utf8)), at: offset, of: place(partition))
+        }
+        return batch
+    }
+
+    private let time = TransactionTime(clock: 1_000_000, began: .now)
+
+    // MARK: Records
+
+    @Test("a batch is taken as far as the transaction has room, and the rest after its commit: no record twice")
+    mutating func room() throws {
+        configuration.commitMaxRecords = 1
+        var worker = try worker(context())
+        assign(&worker.tenant)
+        // Each is a dead letter.
+        let batch = records(0, 1..<6, "{")
+        var next = try worker.tenant.take(batch, from: 0, of: 0, time)
+        // 1 and 2 were processed before.
+        let mustCommit = worker.tenant.mustCommit(isOpen: true)
+        #expect(next == 3 && mustCommit)
+        let refused = try worker.tenant.take(batch, from: next, of: 0, time)
+        #expect(refused == next)
+        for expected in [4, 5] {
+            worker.tenant.committed()
+            next = try worker.tenant.take(batch, from: next, of: 0, time)
+            #expect(next == expected)
+        }
+        let position = worker.tenant.position(place(0))
+        #expect(position == 6)
+        end(worker)
+    }
+
+    @Test("what was not committed comes again after an abort, from where the partition was committed last")
+    mutating func abort() throws {
+        configuration.commitMaxRecords = 1
+        var worker = try worker(context())
+        assign(&worker.tenant)
+        let batch = records(0, 3..<7, "{")
+        var next = try worker.tenant.take(batch, from: 0, of: 0, time)
+        worker.tenant.committed()
+        next = try worker.tenant.take(batch, from: next, of: 0, time)
+        worker.tenant.aborted()
+        worker.tenant.forgetRecords()
+        let position = worker.tenant.position(place(0))
+        #expect(next == 2 && position == 4)
+        // What is left of the batch is not taken up.
+        let again = try worker.tenant.take(records(0, 4..<6, "{"), from: 0, of: 0, time)
+        #expect(again == 1)
+        end(worker)
+    }
+
+    @Test("records below the committed offset are only folded, while those of other partitions are processed")
+    func fold() throws {
+        var worker = try worker(context())
+        assign(&worker.tenant, folded: 1)
+        let before = (worker.tenant.position(place(0)), worker.tenant.unfinished(place(0)))
+        #expect(before == (1, 3))
+        _ = try worker.tenant.take(records(1, 3..<4), from: 0, of: 0, time)
+        _ = try worker.tenant.take(records(0, 1..<2), from: 0, of: 0, time)
+        let events = worker.tenant.transactions.open?.events
+        let isFolding = worker.tenant.refolding != nil
+        #expect(events == 1 && isFolding)
+        // The rest of the fold are a transaction's marks.
+        worker.tenant.reached(3, of: place(0))
+        let position = worker.tenant.position(place(0))
+        let isDone = worker.tenant.refolding == nil
+        #expect(position == 3 && isDone)
+        end(worker)
+    }
+
+    @Test("what was folded beside a transaction that is aborted is folded again")
+    func abortedFold() throws {
+        var worker = try worker(context())
+        assign(&worker.tenant, folded: 1)
+        _ = try worker.tenant.take(records(1, 3..<4), from: 0, of: 0, time)
+        _ = try worker.tenant.take(records(0, 1..<3), from: 0, of: 0, time)
+        let isDone = worker.tenant.refolding == nil
+        #expect(isDone)
+        worker.tenant.aborted()
+        worker.tenant.forgetRecords()
+        _ = worker.tenant.refresh(isIdle: true)
+        let position = worker.tenant.position(place(0))
+        let isFolding = worker.tenant.refolding != nil
+        #expect(position == 1 && isFolding)
+        end(worker)
+    }
+
+    @Test("what is folded while nothing is open stays so, also where the partitions are taken away")
+    func keptFold() throws {
+        var worker = try worker(context())
+        assign(&worker.tenant, folded: 1)
+        _ = try worker.tenant.take(records(0, 1..<2), from: 0, of: 0, time)
+        worker.tenant.release(.toOthers)
+        let folds = worker.tenant.folds.offsets
+        let position = worker.tenant.position(place(0))
+        #expect(folds == [0: 2, 1: 3] && position == nil)
+        end(worker)
+    }
+
+    @Test("events that are looked for after a refusal go one by one, and the refused one becomes a dead letter")
+    func isolation() throws {
+        var worker = try worker(context())
+        assign(&worker.tenant)
+        let refusal = Remedy.Refusal(
+            tag: nil,
+            error: KafkaError(kind: .messageTooLarge, recovery: .abortTransaction, name: "TOO_LARGE", message: ""))
+        for _ in 0..<2 {
+            _ = try worker.tenant.take(records(0, 3..<6), from: 0, of: 0, time)
+            try worker.tenant.refused(refusal)
+            worker.tenant.aborted()
+            worker.tenant.forgetRecords()
+        }
+        let next = try worker.tenant.take(records(0, 3..<6), from: 0, of: 0, time)
+        let alone = worker.tenant.transactions.open?.alone
+        #expect(next == 1 && alone == EventCoordinates(0, offset: 3))
+        try worker.tenant.refused(refusal)
+        worker.tenant.aborted()
+        worker.tenant.forgetRecords()
+        _ = try worker.tenant.take(records(0, 3..<6), from: 0, of: 0, time)
+        let letters = worker.tenant.core.counts.deadLetters
+        #expect(letters == 1)
+        end(worker)
+    }
+
+    // MARK: The table and the clock
+
+    @Test("nothing is taken before the table has reached the ends that it had when the partitions were assigned")
+    func barrier() throws {
+        let context = context()
+        var worker = try worker(context)
+        context.gate.pass(0)
+        // They are located meanwhile.
+        let isLocated = worker.tenant.refresh(isIdle: true)
+        assign(&worker.tenant)
+        let isFresh = worker.tenant.refresh(isIdle: true)
+        #expect(isLocated && !isFresh)
+        context.gate.pass(1)
+        worker.tenant.release(.toItself)
+        assign(&worker.tenant)
+        let staysFresh = worker.tenant.refresh(isIdle: true)
+        worker.tenant.release(.toOthers)
+        assign(&worker.tenant)
+        let isFreshAgain = worker.tenant.refresh(isIdle: true)
+        #expect(staysFresh && !isFreshAgain)
+        end(worker)
+    }
+
+    @Test("requests wait while the clock may be wrong, orders do not; without requests nobody asks for the time")
+    mutating func clock() throws {
+        #expect(PipelineTenant.contract(of: Slot(instance: "a", number: 0), context()).clock == .gatesNothing)
+        configuration.topics.requests = "requests"
+        try cluster.createTopic("requests", partitions: 1)
+        #expect(PipelineTenant.contract(of: Slot(instance: "a", number: 0), context()).clock == .gatesSome)
+        var worker = try worker(context())
+        for isRight in [false, true] {
+            worker.tenant.hear(0, isClockRight: isRight)
+            let wanted = [worker.tenant.wants(0), worker.tenant.wants(1)]
+            #expect(wanted == [true, isRight])
+        }
+        end(worker)
+    }
+
+    @Test("timers wait while the clock is ahead of the broker's, which is asked once per tick until they agree")
+    mutating func clockAhead() throws {
+        var worker = try worker(context())
+        let now = ContinuousClock.now
+        var asks = [worker.tenant.asksForTime(now)]
+        worker.tenant.holdTimers(try #require(ClockAhead(clock: 100_000, appended: 0)))
+        for _ in 0..<2 { asks.append(worker.tenant.asksForTime(now)) }
+        worker.tenant.heard(0, at: 60_001)
+        asks.append(worker.tenant.asksForTime(now + .seconds(60)))
+        worker.tenant.heard(0, at: 60_000)
+        asks.append(worker.tenant.asksForTime(now + .seconds(120)))
+        #expect(asks == [false, true, false, true, false])
+        end(worker)
+    }
+
+    // MARK: Where partitions begin
+
+    /// Joins the group and locates its partition.
+    private func locate(_ worker: inout StreamWorker<PipelineTenant>) throws {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while worker.places.isEmpty, .now < deadline {
+            try worker.serveGroup(timeout: .milliseconds(50))
+            if let search = worker.assignment.search { try worker.locate(search) }
+        }
+    }
+
+    @Test("a partition without a committed offset begins where --from says, which is committed before it is read")
+    mutating func from() throws {
+        try cluster.write(["{", "{"], to: configuration.topics.events)
+        for (from, offset) in [(PipelineConfiguration.StartPosition.earliest, Int64(0)), (.latest, 2)] {
+            configuration.groupID = "from-\(from)"
+            configuration.from = from
+            var worker = try worker(context())
+            try locate(&worker)
+            let committed = try worker.consumer.committed([place(0)], timeout: .seconds(10))
+            #expect(committed[place(0)]?.offset == Offset(offset))
+            #expect(OffsetMetadata(parsing: committed[place(0)]?.metadata ?? "")?.partitions == 1)
+            let (known, position) = (worker.committed, worker.tenant.position(place(0)))
+            #expect(known == committed && position == offset)
+            end(worker)
+        }
+    }
+
+    @Test("without --from nothing begins where the log has something, and an empty log begins at its start")
+    mutating func withoutFrom() throws {
+        configuration.from = nil
+        var empty = try worker(context())
+        try locate(&empty)
+        let position = empty.tenant.position(place(0))
+        #expect(position == 0)
+        end(empty)
+        try cluster.write(["{"], to: configuration.topics.events)
+        configuration.groupID = "another"
+        var worker = try worker(context())
+        let error = #expect(throws: PipelineError.self) { try locate(&worker) }
+        guard case .decisionNeeded = error else {
+            Issue.record("\(error.map { "\($0)" } ?? "nothing")")
+            return
+        }
+        end(worker)
+    }
+
+    @Test("an offset of the orders outside the log is for a person to decide, one of requests begins again")
+    mutating func outsideTheLog() throws {
+        configuration.topics.requests = "requests"
+        try cluster.createTopic("requests", partitions: 1)
+        let requests = TopicPartition(topic: "requests", partition: 0)
+        for (lost, isOver) in [(requests, false), (place(0), true)] {
+            configuration.groupID = "lost-\(lost.topic)"
+            let reader = try Consumer(assigning: configuration.kafka, group: configuration.groupID)
+            var offsets: [TopicPartition: CommittedOffset] = [:]
+            for each in [requests, place(0)] {
+                offsets[each] = CommittedOffset(
+                    offset: Offset(each == lost ? 7 : 0),
+                    metadata: OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0).text)
+            }
+            try reader.commit(offsets, timeout: .seconds(10))
+            var worker = try worker(context())
+            if isOver {
+                #expect(throws: PipelineError.self) { try locate(&worker) }
+            } else {
+                try locate(&worker)
+                let position = worker.tenant.position(requests)
+                #expect(position == 0)
+            }
+            end(worker)
+        }
+    }
+}
