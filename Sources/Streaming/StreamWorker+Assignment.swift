@@ -30,9 +30,9 @@ extension StreamWorker where T: ~Copyable {
     }
 
     /// The lag counts from what is taken here: the client's own figure ignores commits in transactions.
-    private mutating func observe(_ statistics: ClientStatistics) {
+    mutating func observe(_ statistics: ClientStatistics) {
         if statistics.isConnected { host.health.brokersAreDown(nil, of: contract.slot.label) }
-        var lag = self.lag ?? [:]
+        var lag = (self.lag ?? [:]).filter { tenant.unfinished($0.key) != nil }
         for each in statistics.partitions {
             guard let position = tenant.unfinished(each.partition), let end = each.lastStableOffset else { continue }
             lag[each.partition] = Int(max(0, end.value - position))
@@ -59,7 +59,9 @@ extension StreamWorker where T: ~Copyable {
         if isLost {
             fencings.noteLostContact(now: now)
             logger.warning("lost its partitions: what was open is sent by their next owner")
-        } else if parting != nil {
+        } else if let parting {
+            let until = parting.until ?? parting.limit.map { now + $0 }
+            self.parting?.until = until
             return
         } else {
             logger.info("gives its partitions back", ["partitions": list(places)])
@@ -88,7 +90,7 @@ extension StreamWorker where T: ~Copyable {
         let limit = tenant.letGo(isLast: isLast)
         guard isLast || limit != nil else { return false }
         forgetRecords()
-        parting = Parting(until: isLast ? nil : limit.map { now + $0 })
+        parting = Parting(isLast: isLast, limit: limit, until: isLast ? nil : limit.map { now + $0 })
         return true
     }
 
@@ -96,19 +98,22 @@ extension StreamWorker where T: ~Copyable {
     ///
     /// - Returns: whether the worker has ended.
     mutating func give(_ parting: Parting) throws -> Bool {
-        if keepsAll { try commitIfDue() }
+        if keepsAll, unknown == nil { try commitIfDue() }
         if !tenant.hasLetGo {
-            guard let until = parting.until, now >= until else {
+            guard isOver(parting) else {
                 wait()
                 return false
             }
             logger.warning("could not commit the last of them before the partitions were revoked")
         }
         release()
-        guard parting.until != nil else { return true }
+        if parting.isLast { return true }
         try consumer.unassign()
         return false
     }
+
+    /// Whether the group waits no longer.
+    func isOver(_ parting: Parting) -> Bool { parting.until.map { now >= $0 } ?? false }
 
     /// Nothing is open any longer, and no partition its own.
     mutating func release() {
@@ -235,6 +240,7 @@ extension StreamWorker where T: ~Copyable {
         assignment.group = try consumer.groupMetadata()
         committed = found.committed
         self.places = places.keys.sorted()
+        for input in inputs { input.watch.progressed(now: now) }
         try consumer.assign(places.mapValues(\.offset))
         try assignment.started()
         logger.info("reads \(places.count) partitions of \(contract.inputs.joined(separator: ", "))")
@@ -242,6 +248,8 @@ extension StreamWorker where T: ~Copyable {
 
     /// Reads back to where the tenant is: nothing of what was read since its last commit counts.
     mutating func rewind() throws {
+        // What is taken back cannot be committed any longer; nothing is read meanwhile.
+        if unknown != nil { return }
         switch assignment.phase {
         case .unassigned: return
         // What was asked for is asked for again.

@@ -23,8 +23,9 @@ extension StreamWorker where T: ~Copyable {
     private mutating func recover(from error: any Error) throws {
         nextAttempt = now + backoff.next()
         guard let error = error as? KafkaError else {
-            try tenant.consider(error)
-            return try startAgain()
+            if try tenant.consider(error) { return try startAgain() }
+            try end(transactions.dropped())
+            return try rewind()
         }
         fencings.consider(error, now: now)
         fencings.isOwnTimeout = transactions.unended.map { now - $0.began >= contract.transactionTimeout } ?? false
@@ -34,7 +35,8 @@ extension StreamWorker where T: ~Copyable {
         switch remedy {
         case .isolate(let refusal):
             try tenant.refused(refusal)
-            try end(transactions.dropped())
+            // A probe of the clock is in no transaction of its tenant's, and would be committed with the next one.
+            try end(transactions.isIdle ? transactions.failed(error) : transactions.dropped())
             try rewind()
             // It is looked for at once.
             nextAttempt = now

@@ -29,7 +29,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     /// What the transaction commits that is being committed.
     var sent: [TopicPartition: CommittedOffset] = [:]
     var unknown: UnknownEnd?
-    /// Since its partitions are given up once the tenant has let go of them; how long that may take, where the group waits.
+    /// Since its partitions are given up once the tenant has let go of them.
     var parting: Parting?
     /// See ``Findings/highs``; nil before they were asked for.
     var highs: [TopicPartition: Offset]?
@@ -47,6 +47,10 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     var nextAttempt: ContinuousClock.Instant
 
     struct Parting {
+        /// Whether the worker ends.
+        let isLast: Bool
+        /// How long it may take, and until when, where the group waits.
+        let limit: Duration?
         var until: ContinuousClock.Instant?
     }
 
@@ -116,7 +120,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             try commit()
             part(isLast: true)
         }
-        if let unknown, keepsAll || parting == nil {
+        if let unknown, parting.map({ keepsAll && !isOver($0) }) ?? true {
             if now >= nextAttempt { try decide(unknown) } else { wait() }
             return false
         }
@@ -125,7 +129,15 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
         switch assignment.phase {
         case .locating(let search) where isDue && mayWork, .starting(let search) where isDue && mayWork:
             try locate(search)
-        case .reading where mayWork && (isDue || keepsAll): try work()
+        case .reading where mayWork && (isDue || keepsAll):
+            if !isDue { wait() }
+            do {
+                try work()
+            } catch let error as KafkaError where keepsAll && transactions.isIdle {
+                // What the tenant knows counts, although it cannot go on.
+                try commitIfDue()
+                throw error
+            }
         case .unassigned, .locating, .starting, .reading: wait()
         }
         return false
@@ -238,7 +250,16 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     /// transaction.
     mutating func take() throws {
         let again = tenant.takeBack()
-        if !again.isEmpty { try consumer.seek(to: again, timeout: .seconds(5)) }
+        if !again.isEmpty {
+            do throws(KafkaError) {
+                try consumer.seek(to: again, timeout: .seconds(5))
+            } catch {
+                // The tenant does not ask twice.
+                var error = error
+                error.recovery = .recreateClient
+                throw error
+            }
+        }
         for (number, input) in inputs.enumerated() {
             guard tenant.wants(number) else {
                 input.watch.progressed(now: now)
@@ -250,7 +271,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             if !input.batch.endsOfPartition.isEmpty { try takeEnds(of: input) }
             guard isNext, tenant.wants(number) else { continue }
             try fill(number, timeout: .zero)
-            tenant.asked(number, appended: input.batch.isEmpty ? nil : input.batch[0].timestamp)
+            tenant.asked(number, appended: input.batch.isEmpty ? nil : input.batch[0].timestamp ?? .epoch)
             try take(from: input, number)
             if input.isTaken, !input.batch.endsOfPartition.isEmpty { try takeEnds(of: input) }
         }
@@ -301,6 +322,11 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             let wanted = inputs.indices.filter { inputs[$0].isTaken && tenant.wants($0) }
             tenant.willRead()
             consumer.waitForRecords(in: wanted, timeout: patienceForRecords)
+            // A tenant that keeps what it knows is told of all that was asked for.
+            if keepsAll { return }
+            let found = wanted.filter { consumer.waitingRecords(in: $0) > 0 }
+            if found.isEmpty { tenant.didRead(0) }
+            for number in found { try fill(number, timeout: .zero) }
         }
     }
 
@@ -339,7 +365,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             switch assignment.phase {
             case .unassigned: .joining
             case .locating, .starting: .locating
-            case .reading: unknown == nil ? .reading : .locating
+            case .reading: unknown == nil && parting == nil ? .reading : .locating
             }
         tenant.report(state, lag: lag)
         host.health.consumerIsHopeless(inputs.contains { $0.watch.isHopeless }, of: contract.slot.label)

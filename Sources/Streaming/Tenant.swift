@@ -126,7 +126,7 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     ) throws -> Int
     /// An input was asked for records.
     ///
-    /// - Parameter appended: when the first one was; nil: there was none.
+    /// - Parameter appended: when the first one was, or the epoch where that is not known; nil: there was none.
     mutating func asked(_ input: Int, appended: WallTime?)
     /// Does what follows from the records that were taken. Only of a tenant that keeps what it knows.
     mutating func tick(_ time: TransactionTime) throws
@@ -158,8 +158,9 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     mutating func tend() throws -> Bool
     /// An error of its own: logs it where a line is due.
     ///
+    /// - Returns: whether its partitions have to be located again; otherwise they are read from where it is.
     /// - Throws: ``PipelineError`` where another attempt does not help.
-    func consider(_ error: any Error) throws(PipelineError)
+    func consider(_ error: any Error) throws(PipelineError) -> Bool
     /// What ends the role where the log no longer has the next offset; nil: the partitions are located again.
     func overtaken(_ error: KafkaError) -> PipelineError?
     /// A record that says nothing, and where it is written, to learn the broker's time.
@@ -218,7 +219,7 @@ extension Tenant where Self: ~Copyable {
     package mutating func refused(_ refusal: Remedy.Refusal) throws(PipelineError) { throw .refused(refusal) }
     package mutating func outlasted() {}
     package mutating func tend() -> Bool { true }
-    package func consider(_ error: any Error) throws(PipelineError) { throw .defect("\(error)") }
+    package func consider(_ error: any Error) throws(PipelineError) -> Bool { throw .defect("\(error)") }
     package mutating func memberSettings(_ usual: Settings) -> Settings { usual }
     package mutating func replacedClient() {}
     package mutating func measured(lag: [TopicPartition: Int], hung: Set<TopicPartition>) {}

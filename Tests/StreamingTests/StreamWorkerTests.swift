@@ -59,6 +59,13 @@ struct StreamWorkerTests {
         )
     }
 
+    /// One record.
+    private func write(_ value: [UInt8]) throws {
+        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
+        try producer.produce(ProducerRecord(key: nil, value: value), to: try producer.topic("in"))
+        try producer.flush(timeout: .seconds(10))
+    }
+
     private func hasLine(_ prefix: String) -> Bool { log.messages.contains { $0.hasPrefix(prefix) } }
 
     // MARK: Whose error it is
@@ -125,6 +132,30 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    @Test("where the tenant says so, its partitions are only read again after an error of its own: none is unassigned")
+    func ownErrorInPlace() throws {
+        struct Busy: Error {}
+        notes.locatesAgain = false
+        var worker = try reader()
+        _ = try worker.open()
+        try worker.recoverFully(from: Busy())
+        let assigned = worker.consumer.assignment
+        #expect(notes.calls == ["consider", "aborted"] && notes.forgotten == 1)
+        #expect(worker.assignment.phase == .reading && assigned == [partition])
+        worker.close()
+    }
+
+    @Test("a consumer that cannot read again what its tenant has left is replaced: the tenant does not ask twice")
+    func cannotTakeBack() throws {
+        var worker = try keeper()
+        notes.again = [TopicPartition(topic: "out", partition: 0): Offset(0)]
+        let error = #expect(throws: KafkaError.self) { try worker.take() }
+        notes.again = [:]
+        try worker.recoverFully(from: try #require(error))
+        #expect(hasLine("recreates its consumer"))
+        worker.close()
+    }
+
     // MARK: Records
 
     @Test("a record that the client refuses itself is tried again as its tenant says, and then ends the role")
@@ -148,6 +179,7 @@ struct StreamWorkerTests {
             }
         }
         #expect(notes.refusals == 2)
+        worker.transaction.abandon()
         worker.close()
     }
 
@@ -161,6 +193,18 @@ struct StreamWorkerTests {
         _ = try worker.open()
         try worker.recoverFully(from: failure(of: .reader))
         #expect(notes.refusals == 0)
+        worker.close()
+    }
+
+    @Test("what a probe of the clock has written is not left for the next transaction where it is refused")
+    func refusedProbe() throws {
+        var worker = try reader()
+        try cluster.pushErrors(.produce, ["MSG_SIZE_TOO_LARGE"])
+        let error = #expect(throws: KafkaError.self) {
+            _ = try worker.transaction.brokerTime(by: ProducerRecord(key: nil, value: []), in: 0)
+        }
+        try worker.recoverFully(from: try #require(error))
+        #expect(notes.refusals == 1 && !worker.transaction.isBegun)
         worker.close()
     }
 
@@ -270,10 +314,7 @@ struct StreamWorkerTests {
     @Test("the end of a partition counts although nothing was taken before the next batch: it comes once")
     func endsCount() throws {
         var worker = try reader()
-        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
-        let topic = try producer.topic("in")
-        try producer.produce(ProducerRecord(key: nil, value: []), to: topic)
-        try producer.flush(timeout: .seconds(10))
+        try write([])
         // Assigned again at once, it got nothing for a minute in every second run.
         try worker.consumer.seek(to: [partition: Offset(1)], timeout: .seconds(10))
         worker.tenant.reached(0, of: partition)
@@ -319,10 +360,42 @@ struct StreamWorkerTests {
         #expect(notes.written == [[2], [1]])
         let reached = places.map { worker.tenant.position($0) }
         #expect(reached == [1, 1])
+        worker.transaction.abandon()
+        worker.close()
+    }
+
+    @Test("with several inputs, too, a tenant has nothing to do between the two ends of a wait for records")
+    func waits() throws {
+        try cluster.createTopic("more", partitions: 1)
+        var contract = contract(["bootstrap.servers": cluster.bootstrapServers], inputs: ["in", "more"])
+        // It has no membership.
+        (contract.commitInterval, contract.commitIntervalBehind) = (.seconds(60), .seconds(60))
+        var worker = try reader(contract)
+        worker.tenant.reached(0, of: partition)
+        try write([1])
+        let deadline = ContinuousClock.now + .seconds(60)
+        var rounds = 0
+        while rounds < 3 || notes.written.isEmpty, .now < deadline {
+            _ = try worker.round()
+            rounds += 1
+        }
+        #expect(notes.written == [[1]] && !notes.hasWorkedWhileReading)
+        worker.transaction.abandon()
         worker.close()
     }
 
     // MARK: Ends of transactions
+
+    @Test("an error while an end is unknown takes nothing back that may be committed")
+    func unknownEndAndError() throws {
+        var worker = try reader()
+        worker.tenant.reached(0, of: partition)
+        worker.unknown = UnknownEnd(
+            sent: [partition: CommittedOffset(offset: Offset(7), metadata: "m")], before: [:])
+        try worker.recoverFully(from: failure(of: .reader, .abortTransaction))
+        #expect(notes.forgotten == 0 && worker.unknown != nil && worker.assignment.phase == .reading)
+        worker.close()
+    }
 
     @Test(
         "a transaction whose end is unknown is decided in the rounds that follow; until then nothing is taken or given")
@@ -404,9 +477,7 @@ struct StreamWorkerTests {
     @Test("a tenant that keeps what it knows has nothing read again after an abort, and writes the same once more")
     func kept() throws {
         var worker = try keeper()
-        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
-        try producer.produce(ProducerRecord(key: nil, value: [2]), to: try producer.topic("in"))
-        try producer.flush(timeout: .seconds(10))
+        try write([2])
         let deadline = ContinuousClock.now + .seconds(60)
         while worker.inputs[0].batch.isEmpty, .now < deadline { try worker.fill(0, timeout: .milliseconds(100)) }
         notes.answers = [[1]]
@@ -423,6 +494,7 @@ struct StreamWorkerTests {
         worker.nextAttempt = .now
         #expect(throws: (any Error).self) { try worker.commitIfDue() }
         #expect(notes.calls == ["finish", "aborted", "finish"] && notes.answers == [[1]])
+        worker.transaction.abandon()
         worker.close()
     }
 
@@ -447,6 +519,37 @@ struct StreamWorkerTests {
         #expect(left == [])
         worker.close()
         late.close()
+    }
+
+    @Test("the time for letting go also ends while an end is unknown, and where the worker ends by itself")
+    func letsGoInTime() throws {
+        (notes.letsGoWithin, notes.hasLetGo) = (.zero, false)
+        for isLast in [false, true] {
+            var worker = try keeper()
+            if isLast { worker.part(isLast: true) }
+            try worker.revoke(isLost: false)
+            worker.unknown = UnknownEnd(
+                sent: [partition: CommittedOffset(offset: Offset(7), metadata: "m")], before: [:])
+            let hasEnded = try worker.round()
+            #expect(hasEnded == isLast && worker.unknown == nil && worker.places.isEmpty)
+            worker.close()
+        }
+    }
+
+    @Test("a tenant whose work fails again and again is not asked without a pause, and what it knows is committed")
+    func failingKeeper() throws {
+        var worker = try keeper()
+        notes.failure = failure(of: .reader, .retry)
+        notes.answers = [[1]]
+        let end = ContinuousClock.now + .seconds(1)
+        var rounds = 0
+        while .now < end {
+            rounds += 1
+            do { _ = try worker.round() } catch { try worker.recoverFully(from: error) }
+        }
+        #expect(notes.calls.contains("finish") && rounds < 100, "\(rounds) rounds")
+        worker.transaction.abandon()
+        worker.close()
     }
 
     @Test("a role that drains waits until its tenant has let go; partitions that are lost meanwhile are let go at once")
@@ -527,14 +630,44 @@ struct StreamWorkerTests {
     @Test("a consumer that gets nothing for two minutes although there is something to read is replaced")
     func stuckConsumer() throws {
         var worker = try reader()
-        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
-        let topic = try producer.topic("in")
-        try producer.produce(ProducerRecord(key: nil, value: []), to: topic)
-        try producer.flush(timeout: .seconds(10))
+        try write([])
         worker.tenant.reached(0, of: partition)
         worker.inputs[0].watch = ConsumerWatch(limit: .zero)
         try worker.watchConsumer(of: worker.inputs[0])
         #expect(throws: KafkaError.stuckConsumer) { try worker.watchConsumer(of: worker.inputs[0]) }
+        worker.close()
+    }
+
+    @Test("partitions that are located again are watched anew")
+    func watchedAnew() throws {
+        var worker = try reader()
+        try write([1])
+        worker.tenant.reached(0, of: partition)
+        worker.inputs[0].watch = ConsumerWatch(limit: .zero)
+        try worker.watchConsumer(of: worker.inputs[0])
+        worker.assignment.assigned([partition], now: .now)
+        let deadline = ContinuousClock.now + .seconds(60)
+        while (try? worker.consumer.committed([partition], timeout: .seconds(1))) == nil, .now < deadline {}
+        while let search = worker.assignment.search, .now < deadline { try worker.locate(search) }
+        #expect(worker.assignment.phase == .reading)
+        try worker.watchConsumer(of: worker.inputs[0])
+        worker.close()
+    }
+
+    @Test("the lag of a partition that is no longer read is not told any longer")
+    func lagOfOthers() throws {
+        var worker = try reader()
+        let other = TopicPartition(topic: "in", partition: 1)
+        for place in [partition, other] { worker.tenant.reached(2, of: place) }
+        let statistics = [partition, other].map {
+            ClientStatistics.Partition(partition: $0, highWatermark: Offset(9), lastStableOffset: Offset(9))
+        }
+        worker.observe(ClientStatistics(isConnected: true, partitions: statistics))
+        #expect(worker.lag == [partition: 7, other: 7])
+        worker.tenant.release(.toItself)
+        worker.tenant.reached(2, of: partition)
+        worker.observe(ClientStatistics(isConnected: true, partitions: [statistics[0]]))
+        #expect(worker.lag == [partition: 7])
         worker.close()
     }
 

@@ -206,12 +206,13 @@ struct BroadcastTenant: ~Copyable, Tenant {
     // MARK: Beside transactions
 
     /// A damaged table is filled again; one that cannot be written is waited for.
-    func consider(_ error: any Error) throws(PipelineError) {
+    func consider(_ error: any Error) throws(PipelineError) -> Bool {
         switch (error as? StoreError)?.recovery {
         case .stop: throw .defect("a table of channels cannot be used: \(error)")
         case .wipe: logger.error("\(error): it is filled again")
         case .retry, nil: if context.patience.isDue("store") { logger.error("\(error); tried again") }
         }
+        return true
     }
 
     func overtaken(_ error: KafkaError) -> PipelineError? {

@@ -6,11 +6,11 @@ extension PipelineTenant {
     var reader: Holding.Reader { .worker(slot.number) }
 
     mutating func memberSettings(_ usual: Settings) -> Settings {
-        // An assignment's turn ends with it.
+        // An assignment's turn ends with it, and comes again.
         let needsCare =
             isCareful == nil
             ? context.holds.needsCare(context.sources.map(context.configuration.topics.topic))
-            : context.holds.current != nil
+            : hadTurn
         isCareful = needsCare
         return needsCare ? usual.merging(ClientSettings.oneBatchAtATime) { $1 } : usual
     }

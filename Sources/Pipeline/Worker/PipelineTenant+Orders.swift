@@ -200,9 +200,12 @@ extension PipelineTenant {
     /// Writes the checkpoint when it is due and no transaction is open: every 10 s, or so much less often that it takes no
     /// more than a fiftieth of the time. A large one is written in slices, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
-        guard transactions.open == nil, !positions.isEmpty, isLast || .now >= folds.savesAt,
-            core.orders.states.isCommitted
-        else { return }
+        guard transactions.open == nil, !positions.isEmpty, isLast || .now >= folds.savesAt else { return }
+        if intake.next < intake.extracted {
+            core.rollBack()
+            intake.extracted = intake.next
+        }
+        guard core.orders.states.isCommitted else { return }
         let began = ContinuousClock.now
         context.meter.setOrders(
             core.orders.states.count, bytes: core.orders.states.usedBytes, fullest: core.orders.states.fullest,

@@ -15,8 +15,8 @@ struct PendingTicks {
     }
 
     var pending: [Int32: Pending] = [:]
-    /// A slice has been committed, and events have waited meanwhile: they come next.
-    var yieldsToEvents = false
+    /// A slice has been committed, and events of these inputs may have waited meanwhile: they come next.
+    var yieldsTo: Set<Int> = []
     /// Timers wait because of the clock; nil: they do not.
     var clockAhead: ClockAhead?
     /// The partition that had the latest slice; the next one is after it.
@@ -63,7 +63,7 @@ struct PendingTicks {
 
     mutating func removeAll() {
         pending.removeAll()
-        yieldsToEvents = false
+        yieldsTo.removeAll()
     }
 }
 
@@ -91,7 +91,7 @@ extension PipelineTenant {
 
     /// Whether timers can go in the next transaction: their partition has been read to its end as of the tick.
     var isTickReady: Bool {
-        !ticks.pending.isEmpty && !ticks.yieldsToEvents && !intake.isAtWork && !reachedTicks.isEmpty
+        !ticks.pending.isEmpty && !ticks.yieldsTo.contains { wants($0) } && !intake.isAtWork && !reachedTicks.isEmpty
     }
 
     private var reachedTicks: [Int32] {
@@ -119,7 +119,7 @@ extension PipelineTenant {
             // Timers that are isolated are of one partition.
             if timers != nil || isFull(time) { break }
         }
-        ticks.yieldsToEvents = !ticks.pending.isEmpty
+        ticks.yieldsTo = ticks.pending.isEmpty ? [] : Set(context.sources.indices)
         return true
     }
 

@@ -34,7 +34,8 @@ extension PipelineTenant {
     func mustCommit(isOpen: Bool) -> Bool {
         if isOpen, isTickReady { return true }
         guard let open = transactions.open else { return false }
-        return open.isFull || open.hasTick || open.events >= context.configuration.commitMaxEvents
+        // What is open would wait with a table that is not fresh.
+        return !isTableReady || open.isFull || open.hasTick || open.events >= context.configuration.commitMaxEvents
     }
 
     /// Writes the journal entry, and says which offsets are committed, with their metadata.
@@ -52,6 +53,7 @@ extension PipelineTenant {
         }
         entry.clock = time.clock
         entry.table = core.tableOffsets
+        core.endTransaction()
         try output.journal(entry)
         if open.hasTick { try checkClock(time) }
         return offsets
@@ -75,12 +77,11 @@ extension PipelineTenant {
 
     mutating func committed() {
         guard let open = transactions.open else { return }
-        core.endTransaction()
         positions.commit()
         core.commit()
         let wasQuick = ContinuousClock.now - open.time.began < context.configuration.transactionTimeout / 4
         transactions.committed(wasQuick: wasQuick) { positions[$0]?.next }
-        if open.events > 0 { ticks.yieldsToEvents = false }
+        if open.events > 0 { ticks.yieldsTo.removeAll() }
         output.truncatesDeadLetters = false
         report(open)
     }

@@ -43,6 +43,8 @@ struct PipelineTenant: ~Copyable, Tenant {
     /// The consumer fetches one batch at a time, so that the position says which one took the memory; nil before there is
     /// one.
     var isCareful: Bool?
+    /// Whether a partition had a turn when this worker gave up its own.
+    var hadTurn = false
     /// The bytes that were read since the partitions' turns were considered.
     var readSinceHolds = 0
 
@@ -136,6 +138,7 @@ struct PipelineTenant: ~Copyable, Tenant {
         case .toItself: break
         case .toOthers:
             barrier = nil
+            hadTurn = context.holds.current != nil
             transactions.forgetRefusals()
             context.holds.leave(reader)
             context.meter.setPartitions(0, worker: slot.number)
@@ -151,30 +154,32 @@ struct PipelineTenant: ~Copyable, Tenant {
 
     mutating func hear(_ now: WallTime, isClockRight: Bool) { self.isClockRight = isClockRight }
 
-    /// A request expires by the clock, so that requests wait while that may be wrong (ADR 60).
+    /// A request expires by the clock, so that requests wait while that may be wrong (ADR 60); not what is left of a batch,
+    /// since orders wait for it.
     func wants(_ input: Int) -> Bool {
         switch context.sources[input] {
         case .orders: true
-        case .requests: isClockRight
+        case .requests: isClockRight || intake.isAtWork && intake.source == .requests
         }
     }
 
     mutating func asked(_ input: Int, appended: WallTime?) {
-        if appended == nil { ticks.yieldsToEvents = false }
+        if appended == nil { ticks.yieldsTo.remove(input) }
     }
 
     var patience: Duration { ticks.isUnderWay || isTickReady ? .zero : IdleWait.woken }
 
     func clockRecord() throws -> (record: ProducerRecord, output: Int) { try output.journalRecord(origin) }
 
-    func consider(_ error: any Error) throws(PipelineError) {
+    func consider(_ error: any Error) throws(PipelineError) -> Bool {
         switch error {
-        case is ClockAhead: return
+        case is ClockAhead: break
         case let error as SubscriptionTableError where error.recovery != .retry:
             throw .defect("the subscriptions table cannot be used: \(error)")
         case _:
             if context.patience.isDue("fan-out") { logger.error("fan-out failed, the batch is retried: \(error)") }
         }
+        return false
     }
 
     /// The committed offsets tell whether retention has overtaken a fold, which then begins again, or the group itself.

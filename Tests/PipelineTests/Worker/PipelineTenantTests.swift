@@ -1,3 +1,4 @@
+import Foundation
 import Telemetry
 import TestSupport
 import Testing
@@ -68,6 +69,9 @@ struct PipelineTenantTests {
     }
 
     private let time = TransactionTime(clock: 1_000_000, began: .now)
+    private let refusal = Remedy.Refusal(
+        tag: nil,
+        error: KafkaError(kind: .messageTooLarge, recovery: .abortTransaction, name: "TOO_LARGE", message: ""))
 
     // MARK: Records
 
@@ -161,13 +165,31 @@ struct PipelineTenantTests {
         end(worker)
     }
 
+    @Test("the state of orders is saved also between two transactions of a batch")
+    func savesWithinBatch() throws {
+        var worker = try worker(context())
+        assign(&worker.tenant)
+        for partition in [Int32(0), 1] { worker.tenant.core.orders.states.trackChanges(of: partition) }
+        // One event per transaction.
+        for _ in 0..<2 {
+            _ = try worker.tenant.take(records(0, 3..<6), from: 0, of: 0, time)
+            try worker.tenant.refused(refusal)
+            worker.tenant.aborted()
+            worker.tenant.forgetRecords()
+        }
+        _ = try worker.tenant.take(records(0, 3..<6), from: 0, of: 0, time)
+        worker.tenant.committed()
+        let isLeft = worker.tenant.intake.next < worker.tenant.intake.extracted
+        worker.tenant.saveOrders(isLast: true)
+        let mark = worker.tenant.folds.checkpoint?.marks[0]?.offset
+        #expect(isLeft && mark == 4)
+        end(worker)
+    }
+
     @Test("events that are looked for after a refusal go one by one, and the refused one becomes a dead letter")
     func isolation() throws {
         var worker = try worker(context())
         assign(&worker.tenant)
-        let refusal = Remedy.Refusal(
-            tag: nil,
-            error: KafkaError(kind: .messageTooLarge, recovery: .abortTransaction, name: "TOO_LARGE", message: ""))
         for _ in 0..<2 {
             _ = try worker.tenant.take(records(0, 3..<6), from: 0, of: 0, time)
             try worker.tenant.refused(refusal)
@@ -198,6 +220,14 @@ struct PipelineTenantTests {
         assign(&worker.tenant)
         let isFresh = worker.tenant.refresh(isIdle: true)
         #expect(isLocated && !isFresh)
+        // What is open does not grow old meanwhile.
+        _ = try worker.tenant.take(records(0, 3..<4), from: 0, of: 0, time)
+        let mustCommit = worker.tenant.mustCommit(isOpen: true)
+        context.gate.pass(1)
+        _ = worker.tenant.refresh(isIdle: false)
+        let mayGrow = !worker.tenant.mustCommit(isOpen: true)
+        #expect(mustCommit && mayGrow)
+        worker.tenant.aborted()
         context.gate.pass(1)
         worker.tenant.release(.toItself)
         assign(&worker.tenant)
@@ -224,6 +254,60 @@ struct PipelineTenantTests {
         end(worker)
     }
 
+    @Test("requests that were begun are finished also while the clock may be wrong: orders wait for them")
+    mutating func begunRequests() throws {
+        configuration.topics.requests = "requests"
+        configuration.commitMaxRecords = 1
+        try cluster.createTopic("requests", partitions: 1)
+        var worker = try worker(context())
+        let start = CommittedPosition(
+            offset: 0, metadata: OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0))
+        worker.tenant.positions.assign([SourcePartition(.requests, 0): start], partitionCounts: [.requests: 1])
+        worker.tenant.hear(0, isClockRight: true)
+        var batch = RecordBatch()
+        let requests = TopicPartition(topic: "requests", partition: 0)
+        for offset in Int64(0)..<2 {
+            batch.append(copying: ProducerRecord(key: nil, value: Array("{".utf8)), at: offset, of: requests)
+        }
+        let next = try worker.tenant.take(batch, from: 0, of: 1, time)
+        worker.tenant.committed()
+        worker.tenant.hear(0, isClockRight: false)
+        let isWanted = worker.tenant.wants(1)
+        #expect(next == 1 && isWanted)
+        let last = try worker.tenant.take(batch, from: next, of: 1, time)
+        worker.tenant.committed()
+        let isWantedAgain = worker.tenant.wants(1)
+        #expect(last == 2 && !isWantedAgain)
+        end(worker)
+    }
+
+    @Test("after a slice of timers no other comes before each input was found empty, or its events were committed")
+    mutating func slices() throws {
+        configuration.topics.requests = "requests"
+        try cluster.createTopic("requests", partitions: 1)
+        var worker = try worker(context())
+        assign(&worker.tenant)
+        worker.tenant.hear(0, isClockRight: true)
+        worker.tenant.ticks.pending[0] = .init(time: 1, end: 3, questions: 1)
+        worker.tenant.ticks.yieldsTo = [0, 1]
+        var isReady = [worker.tenant.isTickReady]
+        worker.tenant.asked(0, appended: .epoch)
+        worker.tenant.asked(1, appended: nil)
+        isReady.append(worker.tenant.isTickReady)
+        worker.tenant.asked(0, appended: nil)
+        isReady.append(worker.tenant.isTickReady)
+        // Requests that wait for the clock do not hold them up.
+        worker.tenant.ticks.yieldsTo = [1]
+        worker.tenant.hear(0, isClockRight: false)
+        isReady.append(worker.tenant.isTickReady)
+        worker.tenant.hear(0, isClockRight: true)
+        _ = try worker.tenant.take(records(0, 3..<4), from: 0, of: 0, time)
+        worker.tenant.committed()
+        isReady.append(worker.tenant.isTickReady)
+        #expect(isReady == [false, false, true, true, true])
+        end(worker)
+    }
+
     @Test("timers wait while the clock is ahead of the broker's, which is asked once per tick until they agree")
     mutating func clockAhead() throws {
         var worker = try worker(context())
@@ -236,6 +320,33 @@ struct PipelineTenantTests {
         worker.tenant.heard(0, at: 60_000)
         asks.append(worker.tenant.asksForTime(now + .seconds(120)))
         #expect(asks == [false, true, false, true, false])
+        end(worker)
+    }
+
+    @Test("a consumer that is replaced in a partition's turn fetches batch by batch, too, and the next one does not")
+    func careful() throws {
+        let context = context()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        try "2 - \(configuration.topics.events) 0 3\n".write(
+            toFile: PartitionHolds.path(in: folder.path), atomically: true, encoding: .utf8)
+        context.holds.open(in: folder.path)
+        var worker = try worker(context)
+        _ = context.holds.enter(worker.tenant.reader, [place(0)])
+        let isTaken = context.holds.take(worker.tenant.reader, [place(0): 3], ends: [place(0): 9], .silent)
+        worker.tenant.release(.toOthers)
+        let inTurn = worker.tenant.memberSettings([:])
+        worker.tenant.release(.toOthers)
+        let afterwards = worker.tenant.memberSettings([:])
+        #expect(isTaken && inTurn == ClientSettings.oneBatchAtATime && afterwards == [:])
+        end(worker)
+    }
+
+    @Test("an error of fan-out and a clock that is ahead are no reason to locate the partitions again")
+    func considers() throws {
+        let worker = try worker(context())
+        let ahead = try worker.tenant.consider(try #require(ClockAhead(clock: 100_000, appended: 0)))
+        let isLocated = try worker.tenant.consider(CancellationError())
+        #expect(!ahead && !isLocated)
         end(worker)
     }
 

@@ -19,6 +19,14 @@ struct CopyingTenant: ~Copyable, Tenant {
         var isOverAtTheEnd = true
         /// How long it may take to let go, and whether it has.
         var letsGoWithin: Duration?
+        /// What ``consider(_:)`` says.
+        var locatesAgain = true
+        /// How often its records were forgotten.
+        var forgotten = 0
+        /// Between ``willRead()`` and ``didRead(_:)``; and whether it had something to do there.
+        var isReading = false
+        var hasWorkedWhileReading = false
+        var again: [TopicPartition: Offset] = [:]
         var hasLetGo = true
         /// Written by the next ``finish(_:)``.
         var answers: [[UInt8]] = []
@@ -53,11 +61,19 @@ struct CopyingTenant: ~Copyable, Tenant {
 
     var hasLetGo: Bool { notes.hasLetGo }
 
-    mutating func hear(_ now: WallTime, isClockRight: Bool) { notes.heard += 1 }
+    mutating func hear(_ now: WallTime, isClockRight: Bool) {
+        notes.heard += 1
+        if notes.isReading { notes.hasWorkedWhileReading = true }
+    }
 
     mutating func restore(_ batch: borrowing RecordBatch) {}
     mutating func restored() {}
     func position(_ partition: TopicPartition) -> Int64? { next[partition] }
+
+    mutating func forgetRecords() { notes.forgotten += 1 }
+    mutating func willRead() { notes.isReading = true }
+    mutating func didRead(_ bytes: Int) { notes.isReading = false }
+    mutating func takeBack() -> [TopicPartition: Offset] { notes.again }
 
     mutating func release(_ reason: Release) {
         notes.calls.append("release")
@@ -111,7 +127,10 @@ struct CopyingTenant: ~Copyable, Tenant {
 
     mutating func tend() -> Bool { notes.keepsPlace }
 
-    func consider(_ error: any Error) throws(PipelineError) { notes.calls.append("consider") }
+    func consider(_ error: any Error) throws(PipelineError) -> Bool {
+        notes.calls.append("consider")
+        return notes.locatesAgain
+    }
     func overtaken(_ error: KafkaError) -> PipelineError? {
         notes.isOverAtTheEnd ? .decisionNeeded("overtaken") : nil
     }

@@ -151,7 +151,7 @@ struct CountingTenant: ~Copyable, Tenant {
         return !baton.isOne(of: 1_000)
     }
 
-    func consider(_ error: any Error) throws(PipelineError) -> Bool { true }
+    func consider(_ error: any Error) throws(PipelineError) -> Bool { baton.isOne(of: 2) }
     func overtaken(_ error: KafkaError) -> PipelineError? { .decisionNeeded("overtaken") }
     func clockRecord() -> (record: ProducerRecord, output: Int) {
         (ProducerRecord(key: nil, value: Array("the time".utf8), partition: 0), 0)
