@@ -27,7 +27,7 @@ package struct AssignmentMachine<Partition: Comparable & Hashable & Sendable>: ~
     package struct Search: Equatable {
         /// Ascending.
         package fileprivate(set) var partitions: [Partition]
-        fileprivate var began: ContinuousClock.Instant
+        package fileprivate(set) var began: ContinuousClock.Instant
     }
 
     package private(set) var phase = Phase.unassigned

@@ -28,6 +28,12 @@ package struct ConsumerWatch {
         if hasRecords { stuckInARow = 0 }
     }
 
+    /// Nothing was read since then: that time is not quiet. What was seen before counts on, or a stuck consumer would not be
+    /// noticed whose partitions are located again and again.
+    package mutating func resumed(after start: ContinuousClock.Instant, now: ContinuousClock.Instant) {
+        quietSince += now - start
+    }
+
     /// Whether it has been quiet for so long that the ends should be queried.
     package func isCheckDue(now: ContinuousClock.Instant = .now) -> Bool { now - quietSince >= limit }
 

@@ -126,6 +126,7 @@ extension StreamWorker where T: ~Copyable {
         committed.removeAll()
         places.removeAll()
         hungTransactions = HungTransactionWatch()
+        for input in inputs { input.watch.progressed(now: now) }
         assignment.released()
     }
 
@@ -171,7 +172,7 @@ extension StreamWorker where T: ~Copyable {
             case .later: askAgain()
             case .places(let places):
                 guard try restore(places) else { return }
-                try start(places, found)
+                try start(places, found, search)
             }
         } catch let error as KafkaError where error.recovery == .retry {
             askAgain()
@@ -235,12 +236,14 @@ extension StreamWorker where T: ~Copyable {
         return true
     }
 
-    private mutating func start(_ places: [TopicPartition: Place], _ found: Findings) throws {
+    private mutating func start(
+        _ places: [TopicPartition: Place], _ found: Findings, _ search: AssignmentMachine<TopicPartition>.Search
+    ) throws {
         try assignment.located()
         assignment.group = try consumer.groupMetadata()
         committed = found.committed
         self.places = places.keys.sorted()
-        for input in inputs { input.watch.progressed(now: now) }
+        for input in inputs { input.watch.resumed(after: search.began, now: now) }
         try consumer.assign(places.mapValues(\.offset))
         try assignment.started()
         logger.info("reads \(places.count) partitions of \(contract.inputs.joined(separator: ", "))")

@@ -26,6 +26,17 @@ struct ConsumerWatchTests {
         #expect(second)
     }
 
+    @Test("time in which nothing is read is not quiet, and what was seen before it counts")
+    func resumed() {
+        var watch = ConsumerWatch(now: start)
+        _ = watch.isStuck(ends: [0: 10], reached: { _ in 5 }, now: start + .seconds(60))
+        watch.resumed(after: start + .seconds(70), now: start + .seconds(100))
+        #expect(!watch.isCheckDue(now: start + .seconds(149)))
+        #expect(watch.isCheckDue(now: start + .seconds(150)))
+        let isStuck = watch.isStuck(ends: [0: 10], reached: { _ in 5 }, now: start + .seconds(150))
+        #expect(isStuck)
+    }
+
     @Test("it is hopeless when the next consumer is stuck as well, and no longer when records come")
     func hopeless() {
         var watch = ConsumerWatch(now: start)

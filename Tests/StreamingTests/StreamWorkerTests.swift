@@ -638,19 +638,27 @@ struct StreamWorkerTests {
         worker.close()
     }
 
-    @Test("partitions that are located again are watched anew")
-    func watchedAnew() throws {
+    @Test(
+        "a consumer is watched anew with what the group assigns, and not with what is located again",
+        arguments: [true, false])
+    func watchedAnew(isAssigned: Bool) throws {
         var worker = try reader()
         try write([1])
         worker.tenant.reached(0, of: partition)
         worker.inputs[0].watch = ConsumerWatch(limit: .zero)
         try worker.watchConsumer(of: worker.inputs[0])
-        worker.assignment.assigned([partition], now: .now)
+        if isAssigned {
+            worker.release()
+            worker.assignment.assigned([partition], now: .now)
+        } else {
+            try worker.startAgain()
+        }
         let deadline = ContinuousClock.now + .seconds(60)
         while (try? worker.consumer.committed([partition], timeout: .seconds(1))) == nil, .now < deadline {}
         while let search = worker.assignment.search, .now < deadline { try worker.locate(search) }
         #expect(worker.assignment.phase == .reading)
-        try worker.watchConsumer(of: worker.inputs[0])
+        let isStuck = (try? worker.watchConsumer(of: worker.inputs[0])) == nil
+        #expect(isStuck == !isAssigned)
         worker.close()
     }
 
