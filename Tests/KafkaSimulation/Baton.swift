@@ -35,8 +35,12 @@ package final class Baton: @unchecked Sendable {
     /// Who has had the baton, and when: the same in each run of a seed.
     package private(set) var trace: UInt64 = 0xCBF2_9CE4_8422_2325
     private let ended = DispatchSemaphore(value: 0)
+    private let seed: UInt64
 
-    package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+    package init(seed: UInt64) {
+        self.seed = seed
+        generator = SeededGenerator(seed: seed)
+    }
 
     package var instant: ContinuousClock.Instant { began + now }
 
@@ -87,10 +91,13 @@ package final class Baton: @unchecked Sendable {
         if !next() { me.wake.wait() }
     }
 
-    /// Runs until every thread has ended and nothing is left to happen.
+    /// Runs until every thread has ended and nothing is left to happen. Ends the process where a thread keeps the baton:
+    /// nothing could take it away.
     package func run() {
         next()
-        ended.wait()
+        guard ended.wait(timeout: .now() + 120) == .timedOut else { return }
+        FileHandle.standardError.write(Data("TEST_SEED=\(seed) CARILLON_SIMULATION_SEEDS=1: a worker hangs\n".utf8))
+        exit(1)
     }
 
     /// Gives the baton to who is due first.

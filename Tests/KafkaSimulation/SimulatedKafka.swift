@@ -16,6 +16,10 @@ package final class SimulatedKafka: @unchecked Sendable {
         package var failedConsumer = 0
         package var failedSeek = 0
         package var stuckConsumer = 0
+        /// Records that come late.
+        package var slowFetch = 0
+        /// A process that is stopped in a call.
+        package var stop = 0
         package var abortable = 0
 
         package init() {}
@@ -48,11 +52,12 @@ package final class SimulatedKafka: @unchecked Sendable {
 
     package struct Log {
         package var entries: [Entry] = []
+        package fileprivate(set) var start = 0
         /// By producer: the first offset of its open transaction.
         var open: [Int: Int] = [:]
 
         package var lastStable: Int { open.values.min() ?? entries.count }
-        package var committedOffsets: [Int] { entries.indices.filter { entries[$0].isCommitted } }
+        package var committedOffsets: [Int] { (start..<entries.count).filter { entries[$0].isCommitted } }
         package var committed: [ProducerRecord] { entries.filter(\.isCommitted).compactMap(\.record) }
     }
 
@@ -136,6 +141,12 @@ package final class SimulatedKafka: @unchecked Sendable {
     /// Compaction takes a record away.
     package func remove(_ offset: Int, of partition: TopicPartition) {
         logs[partition]?.entries[offset].isRemoved = true
+    }
+
+    /// The log begins after so many records that retention has deleted.
+    package func forget(_ count: Int, of partition: TopicPartition) {
+        for _ in 0..<count { append(ProducerRecord(key: nil, value: nil), to: partition) }
+        logs[partition]?.start = count
     }
 
     package func mark(_ partition: TopicPartition, of producer: Int, isCommit: Bool) {

@@ -17,8 +17,12 @@ struct SimulatedMember: ~Copyable, MemberClient {
     /// The ends of partitions that were reported.
     private var reported: [TopicPartition: Int] = [:]
     private(set) var fatalError: KafkaError?
-    /// It gets nothing more (docs/kafka.md 11).
+    /// It gets nothing more (docs/kafka.md 11); nothing before.
     private var isStuck = false
+    private var silentUntil = Duration.zero
+    /// The owner has not answered an assignment, or was not told since where its partitions are (docs/kafka.md 6).
+    private var isAssigning = false
+    private var isUnassigned = false
 
     private var kafka: SimulatedKafka { process.kafka }
     private var baton: Baton { process.kafka.baton }
@@ -44,7 +48,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
     }
 
     private mutating func serve() {
-        guard fatalError == nil, !process.isAway, !isRevoking else { return }
+        guard fatalError == nil, !process.isAway, !isRevoking, !isAssigning else { return }
         if baton.isOne(of: kafka.faults.failedConsumer) { return fail(.failed(.member, "")) }
         guard let member else {
             let number = kafka.group.join(instance: instance, topics: topics)
@@ -57,6 +61,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
         case .rejoin: if isAssigned { revoke(isLost: false) } else { kafka.group.rejoin(member) }
         case .assigned(let partitions):
             isAssigned = true
+            isAssigning = true
             generation = kafka.group.generation
             events.append(.assign(partitions))
         case .unknown:
@@ -80,12 +85,15 @@ struct SimulatedMember: ~Copyable, MemberClient {
     }
 
     mutating func assign(_ positions: [TopicPartition: Offset]) throws(KafkaError) {
+        isAssigning = false
         self.positions = positions.mapValues { Int($0.value) }
         reported = [:]
+        if !positions.isEmpty, isUnassigned, baton.isOne(of: 2) { silentUntil = baton.now + .seconds(60) }
     }
 
     mutating func unassign() throws(KafkaError) {
         positions = [:]
+        isUnassigned = true
         guard isRevoking else { return }
         isRevoking = false
         isAssigned = false
@@ -101,6 +109,8 @@ struct SimulatedMember: ~Copyable, MemberClient {
         }
         self.positions.merge(positions.mapValues { Int($0.value) }) { $1 }
         reported = [:]
+        // It is carried out all the same.
+        if baton.isOne(of: kafka.faults.lostAnswer) { throw .unanswered(.member, "seek") }
     }
 
     mutating func groupMetadata() throws(KafkaError) -> GroupMetadata {
@@ -118,6 +128,9 @@ struct SimulatedMember: ~Copyable, MemberClient {
     mutating func fill(_ batch: inout RecordBatch, from number: Int, limit: Int, maxBytes: Int, timeout: Duration) {
         process.pause(.microseconds(baton.draw(10...500)))
         if baton.isOne(of: kafka.faults.stuckConsumer) { isStuck = true }
+        if baton.isOne(of: kafka.faults.slowFetch) {
+            silentUntil = max(silentUntil, baton.now + baton.milliseconds(500...4_000))
+        }
         read(topics[number], limit, &batch)
         guard batch.isEmpty, batch.endsOfPartition.isEmpty, timeout > .zero else { return }
         process.pause(timeout)
@@ -125,7 +138,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
     }
 
     private mutating func read(_ topic: String, _ limit: Int, _ batch: inout RecordBatch) {
-        guard fatalError == nil, !process.isAway, !isStuck else { return }
+        guard fatalError == nil, !process.isAway, !isStuck, baton.now >= silentUntil else { return }
         let limit = min(limit, baton.draw(1...12))
         for partition in assignment where partition.topic == topic {
             guard let first = positions[partition] else { continue }
@@ -146,6 +159,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
     // MARK: Questions
 
     private mutating func request(_ operation: String, _ timeout: Duration) throws(KafkaError) {
+        if let fatalError { throw fatalError }
         try process.request(operation, of: .member, deadline: timeout)
     }
 
@@ -153,6 +167,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         try request("committed", timeout)
+        isUnassigned = false
         let isPending = kafka.pending.values.contains { sent in partitions.contains { sent[$0] != nil } }
         if isPending {
             process.pause(timeout)
@@ -165,7 +180,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         try request("start_offsets", timeout)
-        return Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset(0)) })
+        return Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset(Int64(kafka.logs[$0]?.start ?? 0))) })
     }
 
     mutating func endOffsets(

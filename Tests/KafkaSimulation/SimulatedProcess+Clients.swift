@@ -18,15 +18,19 @@ extension SimulatedProcess: Clients {
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], _ settings: Settings,
         _ sink: @escaping ClientLog.Sink, take: (borrowing RecordBatch) throws -> Void
     ) throws {
-        for partition in starts.keys.sorted() {
-            guard let start = starts[partition]?.value, let end = ends[partition]?.value else { continue }
-            var position = Int(start)
-            while position < end {
-                try request("read", of: .reader, deadline: .seconds(5))
-                var batch = RecordBatch()
-                position = kafka.read(partition, from: position, upTo: Int(end), limit: 10, into: &batch)
-                try take(batch)
+        var open = starts.filter { $1 < ends[$0] ?? $1 }.mapValues { Int($0.value) }
+        func isOpen(_ partition: TopicPartition) -> Bool { open[partition] ?? 0 < ends[partition]?.value ?? 0 }
+        // A partition is read on until all have come to their ends.
+        while open.keys.contains(where: isOpen) {
+            try request("read", of: .reader, deadline: .seconds(5))
+            var batch = RecordBatch()
+            for partition in open.keys.sorted().shuffled(using: &kafka.baton.generator) {
+                guard open[partition] ?? 0 >= kafka.logs[partition]?.start ?? 0 else { throw KafkaError.deleted }
+                open[partition] = kafka.read(
+                    partition, from: open[partition] ?? 0, upTo: kafka.logs[partition]?.lastStable ?? 0,
+                    limit: batch.count + kafka.baton.draw(0...8), into: &batch)
             }
+            try take(batch)
         }
     }
 

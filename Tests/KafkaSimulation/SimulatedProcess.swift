@@ -35,6 +35,7 @@ package final class SimulatedProcess: @unchecked Sendable {
 
     /// Whatever the thread waits for in a call that asks no broker.
     package func pause(_ time: Duration) {
+        if kafka.baton.isOne(of: kafka.faults.stop) { freeze(for: kafka.baton.milliseconds(500...5_000)) }
         kafka.baton.pause(time)
         while kafka.baton.now < frozenUntil { kafka.baton.pause(frozenUntil - kafka.baton.now) }
     }
@@ -79,6 +80,10 @@ extension KafkaError {
             kind: .other, recovery: .abortTransaction, of: .producer, name: "ABORT", message: message,
             operation: operation)
     }
+
+    static let deleted = KafkaError(
+        kind: .offsetOutOfRange, recovery: .giveUp, of: .reader, name: "OFFSET_OUT_OF_RANGE",
+        message: "retention has deleted it", operation: "read")
 
     static let fencedMember = KafkaError(
         kind: .fencedInstanceID, recovery: .giveUp, isFatal: true, of: .member, name: "FENCED_INSTANCE_ID",

@@ -114,12 +114,15 @@ struct SimulatedProducer: ~Copyable, TransactionalProducer {
         if let failure { throw failure }
         guard !queue.isEmpty else { return }
         try add(Set(queue.map(\.partition)), hasOffsets: false, operation, deadline)
-        if baton.isOne(of: kafka.faults.abortable) { try fail(.mustAbort(operation, "a record was not delivered")) }
-        for record in queue {
+        // Some may be delivered all the same.
+        let isWhole = !baton.isOne(of: kafka.faults.abortable)
+        let delivered = isWhole ? queue.count : baton.draw(0...queue.count - 1)
+        defer { queue = [] }
+        for record in queue.prefix(delivered) {
             let offset = kafka.append(record.record, to: record.partition, by: producer, in: transaction)
             if record.isTimed { appended = (record.partition.partition, Int64(offset)) }
         }
-        queue = []
+        if !isWhole { try fail(.mustAbort(operation, "a record was not delivered")) }
     }
 
     mutating func deliverSoon() { try? deliver("produce", .milliseconds(1)) }
@@ -145,8 +148,8 @@ struct SimulatedProducer: ~Copyable, TransactionalProducer {
     ) throws(KafkaError) {
         try add([], hasOffsets: true, "send_offsets", deadline)
         let (member, generation) = kafka.memberships[group.number]
-        guard kafka.group.accepts(member, generation) else {
-            return try fail(.mustAbort("send_offsets", "the generation is over"))
+        guard kafka.group.accepts(member, generation), !baton.isOne(of: kafka.faults.abortable) else {
+            return try fail(.mustAbort("send_offsets", "the generation is over, or the offsets are refused"))
         }
         kafka.send(offsets, by: producer)
         guard baton.isOne(of: kafka.faults.copy) else { return }

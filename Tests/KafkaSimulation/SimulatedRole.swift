@@ -5,9 +5,19 @@ import KafkaClient
 ///
 /// `@unchecked Sendable`: only the thread with the baton touches it.
 package final class SimulatedRole: @unchecked Sendable {
-    private struct Running {
+    /// `@unchecked Sendable`: only the thread with the baton touches it.
+    private final class Running: @unchecked Sendable {
+        let slot: Int
         let process: SimulatedProcess
         let host: RoleHost
+        /// Another process has had its slot at the same time.
+        var isShared = false
+
+        init(_ slot: Int, _ process: SimulatedProcess, _ host: RoleHost) {
+            self.slot = slot
+            self.process = process
+            self.host = host
+        }
     }
 
     private let kafka: SimulatedKafka
@@ -18,9 +28,8 @@ package final class SimulatedRole: @unchecked Sendable {
     private let work: @Sendable (_ slot: Int, SimulatedProcess, RoleHost, _ isStatic: Bool) throws -> Void
     /// The newest process of each slot.
     private var running: [Int: Running] = [:]
-    private var hosts: [RoleHost] = []
-    /// Two processes had this slot at the same time.
-    private var shared: Set<Int> = []
+    /// All that have not ended.
+    private var alive: [Running] = []
     private var hasDrained = false
 
     private var baton: Baton { kafka.baton }
@@ -64,6 +73,8 @@ package final class SimulatedRole: @unchecked Sendable {
         faults.failedConsumer = rate(200...1_000)
         faults.failedSeek = rate(1...4)
         faults.stuckConsumer = rate(500...2_000)
+        faults.slowFetch = rate(100...1_000)
+        faults.stop = rate(5_000...50_000)
         faults.abortable = rate(4...30)
         return faults
     }
@@ -76,9 +87,13 @@ package final class SimulatedRole: @unchecked Sendable {
         let host = RoleHost(
             clock: PipelineClock(
                 wall: kafka.now, time: TimeSource(now: { baton.instant }, sleep: { process.pause($0) })))
-        if running[slot] != nil { shared.insert(slot) }
-        running[slot] = Running(process: process, host: host)
-        hosts.append(host)
+        let started = Running(slot, process, host)
+        for other in alive where other.slot == slot && !other.process.isDead {
+            other.isShared = true
+            started.isShared = true
+        }
+        running[slot] = started
+        alive.append(started)
         baton.start { [self] in
             var failure: (any Error)?
             do {
@@ -87,19 +102,21 @@ package final class SimulatedRole: @unchecked Sendable {
             } catch {
                 failure = error
             }
-            ended(slot, process, host, failure)
+            ended(started, failure)
         }
     }
 
-    private func ended(_ slot: Int, _ process: SimulatedProcess, _ host: RoleHost, _ failure: (any Error)?) {
-        if let failure, !process.isDead {
+    private func ended(_ process: Running, _ failure: (any Error)?) {
+        let slot = process.slot
+        if let failure, !process.process.isDead {
             var mayBeTaken = false
-            if case .instanceInUse? = failure as? PipelineError { mayBeTaken = shared.contains(slot) }
+            if case .instanceInUse? = failure as? PipelineError { mayBeTaken = process.isShared }
             if !mayBeTaken { violations.append("slot \(slot) ended: \(failure)") }
         }
-        process.die()
-        host.stop()
-        if running[slot]?.process === process { running[slot] = nil }
+        process.process.die()
+        process.host.stop()
+        alive.removeAll { $0 === process }
+        if running[slot] === process { running[slot] = nil }
         baton.after(baton.milliseconds(0...10_000)) { [self] in restart(slot) }
     }
 
@@ -142,8 +159,8 @@ package final class SimulatedRole: @unchecked Sendable {
         }
         hasDrained = true
         if !isDone() { violations.append(kafka.summary) }
-        for host in hosts { host.drain() }
+        for process in alive { process.host.drain() }
         // What does not drain is stopped.
-        baton.after(.seconds(100)) { [self] in for host in hosts { host.stop() } }
+        baton.after(.seconds(100)) { [self] in for process in alive { process.host.stop() } }
     }
 }

@@ -53,8 +53,9 @@ struct CountingTenant: ~Copyable, Tenant {
         var places: [TopicPartition: Place] = [:]
         for partition in found.starts.keys {
             guard let committed = found.committed[partition] else {
-                stands[partition] = Stand(next: 0, count: 0, restoresFrom: 0, countBefore: 0)
-                places[partition] = Place(Offset(0), restores: 0, upTo: 0)
+                let start = found.starts[partition]?.value ?? 0
+                stands[partition] = Stand(next: start, count: 0, restoresFrom: start, countBefore: 0)
+                places[partition] = Place(Offset(start), restores: 0, upTo: 0)
                 continue
             }
             let words = committed.metadata.split(separator: " ").compactMap { Int($0) }

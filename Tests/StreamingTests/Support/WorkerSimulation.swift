@@ -20,6 +20,9 @@ final class WorkerSimulation: @unchecked Sendable {
     init(seed: UInt64, sink: any LogSink) {
         let kafka = SimulatedKafka(seed: seed, topics: ["in": Self.partitions, "out": Self.partitions])
         self.kafka = kafka
+        for number in 0..<Self.partitions {
+            kafka.forget(kafka.baton.draw(0...3), of: .init(topic: "in", partition: number))
+        }
         role = SimulatedRole(kafka) { slot, process, host, isStatic in
             var contract = Contract(
                 group: "g", slot: Slot(instance: "a", number: slot), isStatic: isStatic, inputs: ["in"],

@@ -43,6 +43,8 @@ final class BroadcastSimulation: @unchecked Sendable {
     /// Who is subscribed, with the last version of each.
     private var live: Set<SimulatedSubscriptions.Key> = []
     private var producers = 0
+    /// By slot, the newest.
+    private var volumes: [Int: Int] = [:]
     private(set) var transactions: [SimulatedTransaction] = []
     private let kafka: SimulatedKafka
     private let configuration: PipelineConfiguration
@@ -148,7 +150,12 @@ final class BroadcastSimulation: @unchecked Sendable {
             return append(.init(time: now, key: key), by: producer)
         }
         if !live.contains(key), baton.isOne(of: 20) { return append(.init(time: now, key: key), by: producer) }
-        live.insert(key)
+        if !live.contains(key), baton.isOne(of: 4) {
+            // It does not stay.
+            baton.after(baton.milliseconds(20...4_000)) { [self] in _ = append(.init(time: now, key: key), by: nil) }
+        } else {
+            live.insert(key)
+        }
         let age = baton.isOne(of: 7) ? Int64(baton.draw(0...2 * Int(Self.maxAge))) : 0
         return append(.init(time: now, key: key, seen: now - age), by: producer)
     }
@@ -200,9 +207,19 @@ final class BroadcastSimulation: @unchecked Sendable {
 
     // MARK: A process
 
+    /// What a process keeps is lost now and then, or is that of long ago.
+    private func volume(of slot: Int) -> Int {
+        var volume = volumes[slot] ?? 0
+        if baton.isOne(of: 7) {
+            volume += 1
+            volumes[slot] = volume
+        }
+        return baton.isOne(of: 20) ? baton.draw(0...volume) : volume
+    }
+
     private func work(_ slot: Int, _ process: SimulatedProcess, _ host: RoleHost, _ isStatic: Bool) throws {
         var configuration = configuration
-        configuration.stateDirectory += "/\(slot)"
+        configuration.stateDirectory += "/\(slot)/\(volume(of: slot))"
         configuration.staticMembership = isStatic
         let logger = Logger(label: "worker \(slot)", sink: log)
         let metrics = Metrics()
@@ -330,6 +347,7 @@ final class BroadcastSimulation: @unchecked Sendable {
             log.note("pushes to joiners", transaction.late.count)
             log.note("dead letters", transaction.letters.count)
             log.note("skipped", transaction.entry.skipped.count)
+            log.note("looks ahead", transaction.entry.ranges.count { $0.ahead != nil })
             for slice in transaction.entry.passes {
                 log.note("stale", slice.stale)
                 log.note(slice.end?.rawValue ?? "slices that continue")

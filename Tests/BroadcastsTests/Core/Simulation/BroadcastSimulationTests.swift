@@ -30,6 +30,7 @@ struct BroadcastSimulationTests {
         let often = [
             "recreates its producer", "recreates its consumer", "lost its partitions", "the channels of", "compacted",
             "pushes of passes", "pushes to joiners", "stale", "dead letters", "done", "skipped", "slices that continue",
+            "looks ahead",
         ]
         let seldom = ["tables stood still", "cancelled", "expired"]
         for name in Self.seeds >= 300 ? often + seldom : Self.seeds >= 12 ? often : [] {
