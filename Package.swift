@@ -104,8 +104,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["Telemetry", "Time"], path: "Tests/TestSupport"),
         .target(
             name: "StageSupport",
-            dependencies: ["CarillonTesting", "NotificationPayload", "Notifications", "TestSupport"],
-            path: "Tests/StageSupport"),
+            dependencies: ["CarillonTesting", "Notifications"], path: "Tests/StageSupport"),
         // Both providers as a program, for the end-to-end tests.
         .executableTarget(
             name: "provider-stand-in", dependencies: ["Digests", "ProviderStandIn"],
@@ -124,7 +123,8 @@ let package = Package(
             dependencies: ["Hosting", "KafkaClient", "KafkaSimulation", "Streaming", "Telemetry", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
-        .testTarget(name: "ProviderStandInTests", dependencies: ["Digests", "ProviderStandIn"]),
+        .testTarget(
+            name: "ProviderStandInTests", dependencies: ["CTLS", "Digests", "ProviderStandIn", "provider-stand-in"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "TimeTests", dependencies: ["Time"]),
         .testTarget(
@@ -160,7 +160,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "CarillonTestingTests",
-            dependencies: ["CarillonTesting", "Notifications", "Pipeline", "StageSupport"]),
+            dependencies: ["CarillonTesting", "Notifications", "Pipeline", "StageSupport", "TestSupport"]),
         .testTarget(
             name: "ConsoleTests", dependencies: ["Console", "KafkaClient", "Pipeline", "Telemetry", "TestSupport"]),
         .testTarget(

@@ -25,7 +25,7 @@ import ProviderStandIn
 
     static func serve() throws {
         let authority = try Authority()
-        let fcm = try FCMStandIn(recordLimit: 0)
+        let fcm = try FCMStandIn()
         var faults = ConnectionFaults()
         faults.streams = 1_000
         let server = try StandInServer(authority: authority, faults: faults) { fcm.answer($0) }

@@ -3,6 +3,7 @@ import Notifications
 import Pipeline
 import StageSupport
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("The driver for a host's tests")

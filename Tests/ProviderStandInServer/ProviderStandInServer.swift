@@ -55,8 +55,8 @@ private final class Providers {
     func readRates() throws {
         let text = (try? String(contentsOf: folder.appendingPathComponent("faults"), encoding: .utf8)) ?? ""
         let rates = try FaultRates(text)
-        providers.fcm.setRates(rates, seed: seed)
-        providers.apns.setRates(rates, seed: seed &+ 1)
+        providers.fcm.setFaults(rates.faults(seed: seed))
+        providers.apns.setFaults(rates.faults(seed: seed &+ 1))
         providers.servers.fcm.setFaults(rates.connections)
         providers.servers.apns.setFaults(rates.connections)
         say(#"{"faults":\#(JSONQuote.text(text.trimmingCharacters(in: .whitespacesAndNewlines)))}"#)
@@ -109,3 +109,6 @@ private final class Providers {
         exit(0)
     }
 }
+
+/// Since 1970.
+func milliseconds() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }

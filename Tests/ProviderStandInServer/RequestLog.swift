@@ -21,7 +21,7 @@ final class RequestLog: Sendable {
     }
 
     func append(_ provider: StandInProviders.Provider, _ record: StandInRecord, _ fault: StandInFault?) {
-        let line = RequestLine.text(provider, record, fault, at: UnixTime.milliseconds)
+        let line = RequestLine.text(provider, record, fault, at: milliseconds())
         waiting.withLock { bytes in
             bytes += line.utf8
             if bytes.count >= Self.block { write(&bytes) }

@@ -1,3 +1,4 @@
+import Digests
 import Synchronization
 
 /// APNs's endpoint for one team with one key (push-rules §2.1–§2.5).
@@ -9,22 +10,18 @@ package final class APNSStandIn: Sendable {
 
     private struct State {
         var faults = FaultTable()
-        var outcomes: RecordKeeper
+        var observer: StandInObserver?
         /// Provider tokens whose signature was verified, and when they were issued.
         var verified: [String: Int64] = [:]
-        var knownDevices: Set<String>?
-        var connectionsProven: Set<UInt64> = []
-        var streamsTooEarly = 0
         var age: Int64 = 0
     }
 
     package let key: StandInKey
     private let state: Mutex<State>
 
-    /// - Parameter recordLimit: records that are kept; 0 keeps nothing by token, and only counts.
-    package init(recordLimit: Int = 1_000_000) throws(StandInError) {
+    package init() throws(StandInError) {
         key = try StandInKey(.p256)
-        state = Mutex(State(outcomes: RecordKeeper(limit: recordLimit)))
+        state = Mutex(State())
     }
 
     package func url(_ server: StandInServer, token: String) -> String {
@@ -36,19 +33,14 @@ package final class APNSStandIn: Sendable {
         state.withLock { $0.faults.set(fault, for: token, times: times) }
     }
 
-    /// Every request meets faults by these rates from now on; those of a device come first.
-    package func setRates(_ rates: FaultRates, seed: UInt64) {
-        state.withLock { $0.faults.dice = FaultDice(rates, seed: seed, since: UnixTime.milliseconds) }
+    /// Requests for all tokens that have no fault of their own meet these from now on.
+    package func setFaults(_ faults: @escaping StandInFaults) {
+        state.withLock { $0.faults.others = faults }
     }
 
     /// From now on.
     package func observe(_ observer: @escaping StandInObserver) {
-        state.withLock { $0.outcomes.observer = observer }
-    }
-
-    /// Only these tokens are of a device; nil for every one.
-    package func setKnownDevices(_ tokens: Set<String>?) {
-        state.withLock { $0.knownDevices = tokens }
+        state.withLock { $0.observer = observer }
     }
 
     /// Provider tokens count as so many seconds older than they are.
@@ -56,34 +48,24 @@ package final class APNSStandIn: Sendable {
         state.withLock { $0.age = seconds }
     }
 
-    package var outcomes: StandInOutcomes { state.withLock { StandInOutcomes($0.outcomes) } }
-    /// Requests that came beside another one on a connection before a provider token was accepted there.
-    package var streamsTooEarly: Int { state.withLock { $0.streamsTooEarly } }
-
     package func answer(_ request: StandInRequest) -> StandInAnswer {
         state.withLock { state in
-            if request.openStreams > 1, !state.connectionsProven.contains(request.connection) {
-                state.streamsTooEarly += 1
-            }
             let token = request.path.hasPrefix("/3/device/") ? String(request.path.dropFirst(10)) : ""
             let id = request[header: "apns-id"] ?? Self.makeID()
             var fault: StandInFault?
-            var rejection = Self.rejectionOfPath(request, token) ?? rejectionOfToken(request, &state)
+            var rejection =
+                Self.rejectionOfPath(request, token) ?? rejectionOfToken(request, &state)
+                ?? APNSRules.rejection(of: request, token)
             if rejection == nil {
-                state.connectionsProven.insert(request.connection)
-                rejection = APNSRules.rejection(of: request, token)
-                if rejection == nil, let known = state.knownDevices, !known.contains(token) {
-                    rejection = APNSRejection(400, "BadDeviceToken")
-                }
-                if rejection == nil {
-                    fault = state.faults.next(for: token)
-                    rejection = fault.flatMap(APNSRejection.init)
-                }
+                fault = state.faults.next(for: token)
+                rejection = fault.flatMap(APNSRejection.init)
             }
-            state.outcomes.add(
-                token: token, status: rejection?.status ?? 200, reason: rejection?.reason, id: id,
-                collapseID: request[header: "apns-collapse-id"], lifetime: request[header: "apns-expiration"],
-                body: request.body, fault: fault)
+            state.observer?(
+                StandInRecord(
+                    tokenHash: SHA256.hex(of: token), status: rejection?.status ?? 200, reason: rejection?.reason,
+                    id: id,
+                    collapseID: request[header: "apns-collapse-id"], lifetime: request[header: "apns-expiration"],
+                    body: request.body), fault)
             var answer = StandInAnswer(
                 status: rejection?.status ?? 200, headers: [("apns-id", id)], body: rejection?.body ?? "")
             if let retryAfter = rejection?.retryAfter {

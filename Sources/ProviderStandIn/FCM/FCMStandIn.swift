@@ -1,3 +1,4 @@
+import Digests
 import JSONReader
 import Synchronization
 
@@ -11,7 +12,7 @@ package final class FCMStandIn: Sendable {
 
     private struct State {
         var faults = FaultTable()
-        var outcomes: RecordKeeper
+        var observer: StandInObserver?
         var reader = FCMReader()
         /// When access tokens end, in seconds of the epoch.
         var tokens: [String: Int64] = [:]
@@ -23,10 +24,9 @@ package final class FCMStandIn: Sendable {
     package let key: StandInKey
     private let state: Mutex<State>
 
-    /// - Parameter recordLimit: records that are kept; 0 keeps nothing by token, and only counts.
-    package init(recordLimit: Int = 1_000_000) throws(StandInError) {
+    package init() throws(StandInError) {
         key = try StandInKey(.rsa2048)
-        state = Mutex(State(outcomes: RecordKeeper(limit: recordLimit)))
+        state = Mutex(State())
     }
 
     /// The file that a sender is given, with this server's address as `token_uri`.
@@ -45,14 +45,14 @@ package final class FCMStandIn: Sendable {
         state.withLock { $0.faults.set(fault, for: token, times: times) }
     }
 
-    /// Every request meets faults by these rates from now on; those of a device come first.
-    package func setRates(_ rates: FaultRates, seed: UInt64) {
-        state.withLock { $0.faults.dice = FaultDice(rates, seed: seed, since: UnixTime.milliseconds) }
+    /// Requests for all tokens that have no fault of their own meet these from now on.
+    package func setFaults(_ faults: @escaping StandInFaults) {
+        state.withLock { $0.faults.others = faults }
     }
 
     /// From now on.
     package func observe(_ observer: @escaping StandInObserver) {
-        state.withLock { $0.outcomes.observer = observer }
+        state.withLock { $0.observer = observer }
     }
 
     /// Seconds that access tokens are valid from now on.
@@ -65,7 +65,6 @@ package final class FCMStandIn: Sendable {
         state.withLock { $0.tokens = [:] }
     }
 
-    package var outcomes: StandInOutcomes { state.withLock { StandInOutcomes($0.outcomes) } }
     /// How many access tokens were given.
     package var grants: Int { state.withLock { $0.grants } }
 
@@ -107,9 +106,11 @@ package final class FCMStandIn: Sendable {
         let fault = state.faults.next(for: message.target)
         if let fault, let refusal = refusal(by: fault) {
             if case .error(let error) = refusal { return reject(error, message, request, &state, fault) }
-            state.outcomes.add(
-                token: message.target, status: 502, reason: "html", id: nil, collapseID: message.collapseKey,
-                lifetime: message.ttl, body: request.body, fault: fault)
+            state.observer?(
+                StandInRecord(
+                    tokenHash: SHA256.hex(of: message.target), status: 502, reason: "html", id: nil,
+                    collapseID: message.collapseKey,
+                    lifetime: message.ttl, body: request.body), fault)
             return StandInAnswer(
                 status: 502, headers: [("content-type", "text/html")],
                 body: "<html><title>Error 502 (Server Error)!!1</title></html>")
@@ -124,9 +125,11 @@ package final class FCMStandIn: Sendable {
         let digits = String(state.sent, radix: 16)
         let name =
             "projects/\(Self.projectID)/messages/" + String(repeating: "0", count: 16 - digits.count) + digits
-        state.outcomes.add(
-            token: message.target, status: 200, reason: nil, id: name, collapseID: message.collapseKey,
-            lifetime: message.ttl, body: request.body, fault: fault)
+        state.observer?(
+            StandInRecord(
+                tokenHash: SHA256.hex(of: message.target), status: 200, reason: nil, id: name,
+                collapseID: message.collapseKey,
+                lifetime: message.ttl, body: request.body), fault)
         var answer = StandInAnswer(
             status: 200, headers: [("content-type", "application/json; charset=UTF-8")],
             body: #"{"name":"\#(name)"}"#)
@@ -138,9 +141,10 @@ package final class FCMStandIn: Sendable {
         _ error: FCMError, _ message: FCMReader.Message, _ request: StandInRequest, _ state: inout State,
         _ fault: StandInFault? = nil
     ) -> StandInAnswer {
-        state.outcomes.add(
-            token: message.target, status: error.code, reason: error.reason, id: nil,
-            collapseID: message.collapseKey, lifetime: message.ttl, body: request.body, fault: fault)
+        state.observer?(
+            StandInRecord(
+                tokenHash: SHA256.hex(of: message.target), status: error.code, reason: error.reason, id: nil,
+                collapseID: message.collapseKey, lifetime: message.ttl, body: request.body), fault)
         return error.answer
     }
 

@@ -1,5 +1,4 @@
 import CTLS
-import Digests
 
 /// A private key that was made for one run.
 ///
@@ -32,18 +31,6 @@ package final class StandInKey: @unchecked Sendable {
         let text = Array(text)
         if es256 { return signature.count == 64 && ctls_verifies_es256(pointer, text, text.count, signature) == 1 }
         return ctls_verifies(pointer, text, text.count, signature, signature.count) == 1
-    }
-
-    /// A JWT with this header and these claims, both JSON.
-    package func jwt(header: String, claims: String) -> String {
-        let text = Self.base64URL(header.utf8) + "." + Self.base64URL(claims.utf8)
-        var signature = [UInt8](repeating: 0, count: 512)
-        let count = ctls_sign_jwt(pointer, Array(text.utf8), text.utf8.count, &signature, signature.count)
-        return text + "." + Self.base64URL(signature[..<count])
-    }
-
-    private static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
-        String(decoding: Base64URL.encode(bytes), as: UTF8.self)
     }
 }
 

@@ -29,25 +29,6 @@ package enum StandInFault: Sendable, Equatable {
     /// The connection is cut off before the answer.
     case reset
 
-    /// As ``FaultRates`` calls it, where that can make it.
-    package var name: String {
-        switch self {
-        case .unregistered: FaultRates.DeviceKind.dead.rawValue
-        case .invalidToken: FaultRates.DeviceKind.invalid.rawValue
-        case .mismatch: FaultRates.DeviceKind.mismatch.rawValue
-        case .thirdPartyAuth: "third-party-auth"
-        case .quota: FaultRates.Kind.quota.rawValue
-        case .unavailable: FaultRates.Kind.unavailable.rawValue
-        case .internalError: FaultRates.Kind.internal.rawValue
-        case .htmlError: FaultRates.Kind.html.rawValue
-        case .badMessage: "bad-message"
-        case .other: "other"
-        case .slow: FaultRates.Kind.slow.rawValue
-        case .hang: FaultRates.Kind.hang.rawValue
-        case .reset: FaultRates.Kind.reset.rawValue
-        }
-    }
-
     package enum RetryAfter: Sendable, Equatable {
         case seconds(Int)
         /// An HTTP date, so many seconds from now.
@@ -62,17 +43,20 @@ package enum StandInFault: Sendable, Equatable {
     }
 }
 
-/// The faults by token, each for a number of requests; and those by rates, which all others meet.
+/// The fault that a request meets, by the SHA-256 of its device's token, in hex.
+package typealias StandInFaults = @Sendable (_ device: String) -> StandInFault?
+
+/// The faults by token, each for a number of requests; and those that all other tokens meet.
 struct FaultTable {
     private var faults: [String: (fault: StandInFault, left: Int)] = [:]
-    var dice: FaultDice?
+    var others: StandInFaults?
 
     mutating func set(_ fault: StandInFault?, for token: String, times: Int) {
         faults[token] = fault.map { ($0, times) }
     }
 
     mutating func next(for token: String) -> StandInFault? {
-        guard !faults.isEmpty, let (fault, left) = faults[token] else { return dice?.next(for: SHA256.hex(of: token)) }
+        guard !faults.isEmpty, let (fault, left) = faults[token] else { return others?(SHA256.hex(of: token)) }
         faults[token] = left > 1 ? (fault, left - 1) : nil
         return fault
     }

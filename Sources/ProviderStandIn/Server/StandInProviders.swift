@@ -37,7 +37,7 @@ package final class StandInProviders: Sendable {
     /// - Parameter folder: exists.
     package init(folder: String) throws(StandInError) {
         let authority = try Authority()
-        let (fcm, apns) = (try FCMStandIn(recordLimit: 0), try APNSStandIn(recordLimit: 0))
+        let (fcm, apns) = (try FCMStandIn(), try APNSStandIn())
         servers = (
             // As FCM and Google's token endpoint do. APNs speaks nothing but HTTP/2.
             try StandInServer(authority: authority, protocols: .http2OrHTTP1) { fcm.answer($0) },

@@ -6,11 +6,13 @@ import Testing
 /// push-rules §1.1–§1.4; the forms are those of Google's answers.
 @Suite("FCM's stand-in") struct FCMStandInTests {
     private let fcm: FCMStandIn
+    private let seen = Observed()
     private static let message =
         #"{"message":{"token":"t","data":{"default":"{}"},"android":{"ttl":"60s","collapse_key":"c"}}}"#
 
     init() throws {
         fcm = try FCMStandIn()
+        fcm.observe(seen.add)
     }
 
     private func assertion(
@@ -72,19 +74,19 @@ import Testing
         let answer = try send()
         #expect(answer.status == 200)
         #expect(answer.text == #"{"name":"projects/test-project/messages/0000000000000001"}"#)
-        let record = try #require(fcm.outcomes.records.first)
+        let record = try #require(seen.first)
         #expect(record.tokenHash == SHA256.hex(of: "t"))
         #expect(record.id == "projects/test-project/messages/0000000000000001")
         #expect(record.collapseID == "c")
         #expect(record.lifetime == "60s")
-        #expect(fcm.outcomes.acceptedByToken == [SHA256.hex(of: "t"): 1])
+        #expect(seen.all.count == 1 && record.reason == nil)
     }
 
     @Test("validate_only accepts nothing")
     func validateOnly() throws {
         let answer = try send(#"{"validate_only":true,"message":{"token":"t"}}"#)
         #expect(answer.text == #"{"name":"projects/test-project/messages/fake_message_id"}"#)
-        #expect(fcm.outcomes.accepted == 0)
+        #expect(seen.all.isEmpty)
     }
 
     @Test("without a valid access token: 401 and no FcmError; a wrong project: 404 and no FcmError")
@@ -130,7 +132,7 @@ import Testing
             answer.text
                 == #"{"error":{"code":\#(status),"message":"\#(message)","status":"\#(name)",\#(Self.fcmError)"\#(code)"}]}}"#
         )
-        #expect(fcm.outcomes.rejected == [code: 1])
+        #expect(seen.all.map(\.record.reason) == [code])
         #expect(try send().status == 200)
     }
 
@@ -162,10 +164,10 @@ import Testing
         #expect("\(try send().course)" == "\(StandInAnswer.Course.never)")
         fcm.set(.slow(.seconds(3)), for: "t", times: 1)
         #expect("\(try send().course)" == "\(StandInAnswer.Course.after(.seconds(3)))")
-        #expect(fcm.outcomes.accepted == 2)
+        #expect(seen.accepted == 2)
         fcm.set(.reset, for: "t", times: 1)
         #expect("\(try send().course)" == "\(StandInAnswer.Course.resetConnection)")
-        #expect(fcm.outcomes.accepted == 2)
+        #expect(seen.all.last?.fault == .reset)
     }
 
     @Test(

@@ -1,8 +1,8 @@
 import Digests
-import Synchronization
 import Testing
 
 @testable import ProviderStandIn
+@testable import provider_stand_in
 
 @Suite("The faults of a stand-in by rates") struct FaultRatesTests {
     private func drawn(_ text: String, count: Int = 20_000, seed: UInt64 = 7) throws -> [String: Int] {
@@ -80,14 +80,14 @@ import Testing
 
     @Test("a stand-in meets them, and its observer is told of each request, also of one that is reset")
     func observed() throws {
+        let apns = try APNSStandIn()
         let seen = Observed()
-        let apns = try APNSStandIn(recordLimit: 0)
-        apns.observe { record, fault in seen.add("\(record.status) \(fault?.name ?? "none")") }
+        apns.observe(seen.add)
         let key = apns.key.jwt(
             header: #"{"alg":"ES256","kid":"\#(APNSStandIn.keyID)"}"#,
             claims: #"{"iss":"\#(APNSStandIn.teamID)","iat":\#(UnixTime.now)}"#)
         for rates in ["", "reset=1", "quota=1,retry-after=9", "dead=1"] {
-            apns.setRates(try FaultRates(rates), seed: 1)
+            apns.setFaults(try FaultRates(rates).faults(seed: 1))
             let answer = apns.answer(
                 .post(
                     "/3/device/00112233445566778899aabbccddeeff",
@@ -95,17 +95,7 @@ import Testing
                     #"{"aps":{}}"#))
             if rates.hasPrefix("quota") { #expect(answer[header: "retry-after"] != nil) }
         }
-        #expect(seen.lines == ["200 none", "200 reset", "429 quota", "410 dead"])
-        #expect(apns.outcomes.accepted == 1)
-    }
-}
-
-private final class Observed: Sendable {
-    private let kept = Mutex<[String]>([])
-
-    var lines: [String] { kept.withLock { $0 } }
-
-    func add(_ line: String) {
-        kept.withLock { $0.append(line) }
+        let lines = seen.all.map { "\($0.record.status) \($0.fault?.name ?? "none")" }
+        #expect(lines == ["200 none", "200 reset", "429 quota", "410 dead"])
     }
 }

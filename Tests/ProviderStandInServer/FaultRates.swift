@@ -1,7 +1,10 @@
+import ProviderStandIn
+import Synchronization
+
 /// How often a stand-in does what, as text: `quota=0.02,hang=0.001,goaway=500`.
-package struct FaultRates: Sendable {
+struct FaultRates: Sendable {
     /// Of each request; their shares are of all requests.
-    package enum Kind: String, CaseIterable, Sendable {
+    enum Kind: String, CaseIterable, Sendable {
         /// 429, 503 and 500; the first two with `Retry-After`.
         case quota, unavailable, `internal`
         /// 502 with HTML; APNs's 500.
@@ -15,7 +18,7 @@ package struct FaultRates: Sendable {
     }
 
     /// Of each device, by the hash of its token; their shares are of all devices.
-    package enum DeviceKind: String, CaseIterable, Sendable {
+    enum DeviceKind: String, CaseIterable, Sendable {
         /// Unregistered since these rates count.
         case dead
         /// FCM's INVALID_ARGUMENT on the token, APNs's BadDeviceToken.
@@ -24,24 +27,24 @@ package struct FaultRates: Sendable {
         case mismatch
     }
 
-    package var requests: [Kind: Double] = [:]
-    package var devices: [DeviceKind: Double] = [:]
+    var requests: [Kind: Double] = [:]
+    var devices: [DeviceKind: Double] = [:]
     /// `streams`, `goaway`, `cut` and `stall`.
-    package var connections = ConnectionFaults()
+    var connections = ConnectionFaults()
     /// `retry-after`: seconds.
-    package var retryAfter = 1
+    var retryAfter = 1
     /// `clock`: how far the provider's clock is ahead, in milliseconds.
-    package var clock: Int64 = 0
+    var clock: Int64 = 0
 
-    package init() {}
+    init() {}
 
     /// Why a text has no rates.
-    package struct Problem: Error, Equatable, CustomStringConvertible {
-        package var description: String
+    struct Problem: Error, Equatable, CustomStringConvertible {
+        var description: String
     }
 
     /// - Parameter text: `name=number` with commas between; an empty one is no fault at all.
-    package init(_ text: String) throws(Problem) {
+    init(_ text: String) throws(Problem) {
         for part in text.split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard halves.count == 2 else { throw Problem(description: "'\(part)' is not name=number") }
@@ -84,6 +87,35 @@ package struct FaultRates: Sendable {
                 description: "\(name) is '\(text)'; allowed is \(allowed.lowerBound) to \(allowed.upperBound)")
         }
         return number
+    }
+}
+
+extension FaultRates {
+    /// What a provider does to each request, by these rates.
+    func faults(seed: UInt64) -> StandInFaults {
+        let dice = Mutex(FaultDice(self, seed: seed, since: milliseconds()))
+        return { device in dice.withLock { $0.next(for: device) } }
+    }
+}
+
+extension StandInFault {
+    /// As ``FaultRates`` calls it, where that can make it.
+    var name: String {
+        switch self {
+        case .unregistered: FaultRates.DeviceKind.dead.rawValue
+        case .invalidToken: FaultRates.DeviceKind.invalid.rawValue
+        case .mismatch: FaultRates.DeviceKind.mismatch.rawValue
+        case .thirdPartyAuth: "third-party-auth"
+        case .quota: FaultRates.Kind.quota.rawValue
+        case .unavailable: FaultRates.Kind.unavailable.rawValue
+        case .internalError: FaultRates.Kind.internal.rawValue
+        case .htmlError: FaultRates.Kind.html.rawValue
+        case .badMessage: "bad-message"
+        case .other: "other"
+        case .slow: FaultRates.Kind.slow.rawValue
+        case .hang: FaultRates.Kind.hang.rawValue
+        case .reset: FaultRates.Kind.reset.rawValue
+        }
     }
 }
 
