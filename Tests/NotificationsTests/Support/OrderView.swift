@@ -1,29 +1,31 @@
 import Digests
 
-/// What is known of one order, as values for the command line and for tests.
-package struct OrderView: Equatable, Sendable {
-    package var id: String
-    package var status: String?
-    package var place: String?
-    package var visibleID: String?
-    package var parentID: String?
-    package var orderType: OrderType?
+@testable import Notifications
+
+/// What is known of one order, as values to compare.
+struct OrderView: Equatable {
+    var id: String
+    var status: String?
+    var place: String?
+    var visibleID: String?
+    var parentID: String?
+    var orderType: OrderType?
     /// The event time of the event that was applied last.
-    package var lastTime: WallTime?
+    var lastTime: WallTime?
     /// Minutes since midnight.
-    package var slot: [Int16]?
+    var slot: [Int16]?
     /// Days since 1970.
-    package var date: Int32?
+    var date: Int32?
     /// Newest first.
-    package var identities: [UInt64] = []
+    var identities: [UInt64] = []
     /// When its timers are due, and those of them that may still fire.
-    package var timers: [WallTime] = []
-    package var pendingTimers: [WallTime] = []
+    var timers: [WallTime] = []
+    var pendingTimers: [WallTime] = []
 }
 
 extension OrderStates {
     /// The known orders of a partition, sorted by id.
-    package func views(of partition: Int32) -> [OrderView] {
+    func views(of partition: Int32) -> [OrderView] {
         var views: [OrderView] = []
         guard let orders = self[partition] else { return views }
         orders.table.visit { _, block in
