@@ -24,16 +24,7 @@ extension DispatchHeader {
     func required<Value>(
         _ found: UnsafeRawBufferPointer?, _ read: (UnsafeRawBufferPointer) -> Value?
     ) throws(DispatchRecordError) -> Value {
-        guard let value = try optional(found, read) else { throw DispatchRecordError(self, found: nil) }
-        return value
-    }
-
-    /// The value of a header that a record may have.
-    func optional<Value>(
-        _ found: UnsafeRawBufferPointer?, _ read: (UnsafeRawBufferPointer) -> Value?
-    ) throws(DispatchRecordError) -> Value? {
-        guard let found else { return nil }
-        guard let value = read(found) else { throw DispatchRecordError(self, found: found) }
+        guard let found, let value = read(found) else { throw DispatchRecordError(self, found: found) }
         return value
     }
 }

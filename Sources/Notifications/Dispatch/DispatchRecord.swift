@@ -1,5 +1,3 @@
-import NotificationPayload
-
 /// A record of the dispatch topic, one device's push: what the renderer writes, and what every reader of the topic
 /// reads.
 ///
@@ -52,30 +50,8 @@ package struct DispatchRecord {
 
     // MARK: Optional
 
-    package var eventType: NotificationType? {
-        get throws(DispatchRecordError) {
-            try DispatchHeader.eventType.optional(self[.eventType]) { NotificationType($0) }
-        }
-    }
-
     /// The audience by which the device was found.
     package var audience: UnsafeRawBufferPointer? { self[.audience] }
-
-    /// The app whose device it is; empty if an FCM subscription has none, nil if the header is off.
-    package var app: UnsafeRawBufferPointer? { self[.app] }
-
-    package var orderID: UnsafeRawBufferPointer? { self[.orderID] }
-
-    /// The field that is missing and was sent empty; nil if there is none.
-    package var missingField: MissingField? {
-        get throws(DispatchRecordError) {
-            try DispatchHeader.degraded.optional(self[.degraded]) { text in
-                MissingField.allCases.first { sameBytes(text, UnsafeRawBufferPointer($0.name)) }
-            }
-        }
-    }
-
-    package var traceparent: UnsafeRawBufferPointer? { self[.traceparent] }
 
     /// The id of the replay or re-drive that wrote the record; nil if the pipeline did. Only the last header counts as
     /// this one.

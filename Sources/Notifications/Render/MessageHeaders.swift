@@ -89,7 +89,7 @@ struct MessageHeaders: ~Copyable {
                 beginShared(
                     UnsafeRawBufferPointer(messageID), record, of: topic, UnsafeRawBufferPointer(expiresAt),
                     reserving: 0
-                ) { $0.append(DispatchRecord.NotificationType.broadcast.rawValue) }
+                ) { $0.append("broadcast" as StaticString) }
             }
         }
         count = orderIDPlace ?? fixedCount
