@@ -6,14 +6,10 @@ struct BroadcastCatalogue: ~Copyable {
     private(set) var reached: Int64 = 0
     private(set) var broadcasts: [StoredBroadcast] = []
     private var byAudience: [ChannelHash: [StoredBroadcast]] = [:]
-    private let topic: String
-    private var extractor = BroadcastExtractor()
-    /// Shows which broadcasts are too large.
-    private var renderer: BroadcastRenderer
+    private var reader: BroadcastReader
 
     init(topic: String, settings: RenderSettings) {
-        self.topic = topic
-        renderer = BroadcastRenderer(settings: settings)
+        reader = BroadcastReader(topic: topic, settings: settings)
     }
 
     /// Takes what the topic has now.
@@ -24,28 +20,12 @@ struct BroadcastCatalogue: ~Copyable {
         let known = Dictionary(broadcasts.map { ($0.offset, $0) }) { first, _ in first }
         var found: [StoredBroadcast] = []
         found.reserveCapacity(records.count)
-        for record in records { found.append(known[record.offset] ?? judged(record)) }
+        for record in records { found.append(known[record.offset] ?? reader.read(record)) }
         broadcasts = found
         byAudience.removeAll()
         for broadcast in found {
             if case .published(_, let audience) = broadcast.content {
                 byAudience[audience, default: []].append(broadcast)
-            }
-        }
-    }
-
-    private mutating func judged(_ record: BroadcastRecord) -> StoredBroadcast {
-        StoredBroadcast(record) { event, headers in
-            if let letter = record.unreadable { return .failed(letter) }
-            switch extractor.extract(event, headers: headers[...]) {
-            case .published(let broadcast):
-                if let letter = renderer.begin(broadcast, from: event, of: topic, headers: headers) {
-                    return .failed(letter)
-                }
-                return .published(broadcast, audience: ChannelHash(of: broadcast.audience))
-            // A record with a value cancels nothing.
-            case .cancelled: return .failed(.cancelledNothing)
-            case .deadLetter(let letter): return .failed(letter)
             }
         }
     }

@@ -58,7 +58,7 @@ struct ChannelKey: Hashable, Comparable {
 }
 
 /// The first 16 bytes of the SHA-256 of an audience.
-struct ChannelHash: Hashable {
+package struct ChannelHash: Hashable {
     var first: UInt64
     var second: UInt64
 

@@ -1,3 +1,4 @@
+import Broadcasts
 import Foundation
 import JSONReader
 import Pipeline
@@ -58,8 +59,8 @@ struct BroadcastDraft {
     /// - Throws: if it would be a dead letter, or has expired: exit code 64.
     func check(_ reader: inout BroadcastReader, now: WallTime) throws(CommandFailure) -> BroadcastNotification {
         let record = BroadcastRecord(offset: 0, timestamp: now, key: Array(key.utf8), value: value)
-        switch reader.read(record) {
-        case .published(let broadcast):
+        switch reader.read(record).content {
+        case .published(let broadcast, _):
             guard broadcast.expiresAt > now else {
                 throw CommandFailure(
                     .usage,

@@ -1,3 +1,4 @@
+import Broadcasts
 import KafkaClient
 import Replay
 
@@ -76,7 +77,7 @@ struct BroadcastLog {
                     + "again with one")
         }
         var log = BroadcastLog()
-        var reader = BroadcastReader(configuration)
+        var reader = BroadcastReader(topic: topic, settings: configuration.rendering)
         try kafka.read(bounds, of: topic) { records, indices in
             for index in indices { log.take(records.record(at: index), with: &reader) }
         }
@@ -90,6 +91,9 @@ struct BroadcastLog {
         }
         let found = BroadcastRecord(
             offset: record.offset.value, timestamp: record.timestamp, key: key, value: value, headers: record.headers)
-        take(found, reader.read(found))
+        switch reader.read(found).content {
+        case .published(let broadcast, _): take(found, .published(broadcast))
+        case .failed(let letter): take(found, .failed(letter))
+        }
     }
 }

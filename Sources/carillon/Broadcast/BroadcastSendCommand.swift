@@ -1,4 +1,5 @@
 import Arguments
+import Broadcasts
 import Pipeline
 
 /// `carillon broadcast send`
@@ -29,7 +30,7 @@ struct BroadcastSendCommand: ParsableCommand {
         let topic = configuration.topics.broadcasts
         let now = WallClock.now
         let draft = try BroadcastDraft(file: file, now: now)
-        var reader = BroadcastReader(configuration)
+        var reader = BroadcastReader(topic: topic, settings: configuration.rendering)
         let broadcast = try draft.check(&reader, now: now)
         let newest = try BroadcastLog.read(configuration).newest(broadcast.notificationID)
         var plan = BroadcastPlan(
