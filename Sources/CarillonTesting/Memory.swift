@@ -1,23 +1,10 @@
 import Notifications
 
-/// Holds bytes at addresses that stay valid as long as it lives, like those of a consumer's records.
-package final class Memory {
-    private var runs: [UnsafeMutableRawBufferPointer] = []
+/// Like a consumer's memory, which holds the bytes of its records.
+package typealias Memory = ByteCopies
 
-    package init() {}
-
-    deinit {
-        for run in runs { run.deallocate() }
-    }
-
-    package func copy(_ text: String) -> UnsafeRawBufferPointer { copy(Array(text.utf8)) }
-
-    package func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
-        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
-        run.copyBytes(from: bytes)
-        runs.append(run)
-        return UnsafeRawBufferPointer(rebasing: run[..<bytes.count])
-    }
+extension ByteCopies {
+    package func copy(_ text: String) -> UnsafeRawBufferPointer { copy(text.utf8) }
 
     /// Appends a record to a batch as a consumer delivers it.
     ///

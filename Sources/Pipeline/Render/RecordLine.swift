@@ -19,13 +19,9 @@ package struct RecordLine: ~Copyable {
     /// Whether the line is the value itself.
     package private(set) var isBare = false
     /// The decoded base64, freed at the next line.
-    private var decoded: [UnsafeMutableRawBufferPointer] = []
+    private let decoded = ByteCopies()
 
     package init() {}
-
-    deinit {
-        for bytes in decoded { bytes.deallocate() }
-    }
 
     /// Makes the line the only record of a batch, which points into the line's bytes.
     package func fill(_ batch: inout EventBatch) {
@@ -48,8 +44,7 @@ package struct RecordLine: ~Copyable {
     ///   - bareTopic: the topic of a bare value.
     ///   - bareOffset: its offset.
     package mutating func read(_ line: UnsafeRawBufferPointer, bareTopic: String, bareOffset: Int64) {
-        for bytes in decoded { bytes.deallocate() }
-        decoded.removeAll(keepingCapacity: true)
+        decoded.removeAll()
         headers.removeAll(keepingCapacity: true)
         topic = bareTopic
         partition = 0
@@ -94,10 +89,6 @@ package struct RecordLine: ~Copyable {
     }
 
     private mutating func decode(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        let data = Data(base64Encoded: Data(text)) ?? Data()
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: data.count, alignment: 1)
-        data.copyBytes(to: bytes)
-        decoded.append(bytes)
-        return UnsafeRawBufferPointer(bytes)
+        decoded.copy(Data(base64Encoded: Data(text)) ?? Data())
     }
 }

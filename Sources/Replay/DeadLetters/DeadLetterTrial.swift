@@ -89,12 +89,13 @@ struct DeadLetterTrial: ~Copyable {
         var batch = EventBatch(source, topic: topics.topic(of: source))
         for header in event.headers {
             batch.headers.append(
-                EventHeader(name: copies.copy(Array(header.name.utf8)), value: header.value.map(copies.copy)))
+                EventHeader(name: copies.copy(header.name.utf8), value: header.value.map { copies.copy($0) }))
         }
         batch.records.append(
             EventRecord(
                 partition: place.partition.number, offset: place.offset,
-                timestamp: event.timestamp, key: event.key.map(copies.copy), value: event.value.map(copies.copy),
+                timestamp: event.timestamp, key: event.key.map { copies.copy($0) },
+                value: event.value.map { copies.copy($0) },
                 headers: batch.headers.indices))
         return withExtendedLifetime(copies) {
             DeadLetterReading(reader.read(batch.records[0], of: batch), of: source, types)
@@ -127,22 +128,4 @@ struct DeadLetterReading {
         case .requests: break
         }
     }
-}
-
-/// Copies of bytes, whose addresses are stable until they are freed.
-private final class ByteCopies {
-    private var runs: [UnsafeMutableRawBufferPointer] = []
-
-    deinit {
-        for run in runs { run.deallocate() }
-    }
-
-    func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        let run = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
-        run.copyMemory(from: bytes)
-        runs.append(run)
-        return UnsafeRawBufferPointer(rebasing: run[..<bytes.count])
-    }
-
-    func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer { bytes.withUnsafeBytes { copy($0) } }
 }
