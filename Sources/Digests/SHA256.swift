@@ -8,6 +8,17 @@ package enum SHA256 {
         copenssl_sha256(bytes.baseAddress, bytes.count, target.assumingMemoryBound(to: UInt8.self))
     }
 
+    /// The 32 bytes of the hash, as long as `body` runs. Allocates nothing.
+    @inlinable
+    package static func withHash<Result>(
+        of bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawPointer) -> Result
+    ) -> Result {
+        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { target in
+            hash(bytes, into: target.baseAddress!)
+            return body(UnsafeRawPointer(target.baseAddress!))
+        }
+    }
+
     /// What texts begin with that are hashed one after another: it is read once, however many there are.
     package struct Beginning {
         private var context = SHA256_CTX()
@@ -28,10 +39,8 @@ package enum SHA256 {
     /// The first digits of the hash of a text, in lower-case hex. Allocates: not for the hot path.
     package static func hex(of text: String, digits: Int = 64) -> String {
         var text = text
-        var digest = [UInt8](repeating: 0, count: 32)
-        text.withUTF8 { bytes in
-            digest.withUnsafeMutableBytes { hash(UnsafeRawBufferPointer(bytes), into: $0.baseAddress!) }
+        return text.withUTF8 { bytes in
+            withHash(of: UnsafeRawBufferPointer(bytes)) { String(Hex.string($0).prefix(digits)) }
         }
-        return String(digest.withUnsafeBytes { Hex.string($0.baseAddress!) }.prefix(digits))
     }
 }

@@ -7,11 +7,7 @@ package struct StoredHash: Hashable, Comparable, Sendable, Codable {
     }
 
     package init(of bytes: UnsafeRawBufferPointer) {
-        number = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            guard let base = hash.baseAddress else { return 0 }
-            SHA256.hash(bytes, into: base)
-            return UInt64(bigEndian: base.load(as: UInt64.self))
-        }
+        number = SHA256.withHash(of: bytes) { UInt64(bigEndian: $0.load(as: UInt64.self)) }
     }
 
     /// 16 lower-case hex digits.

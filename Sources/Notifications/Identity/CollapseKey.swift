@@ -12,10 +12,6 @@ package enum CollapseKey {
 
     /// Writes the SHA-256 of a key in ``hashCount`` hex digits.
     package static func writeHash(of key: UnsafeRawBufferPointer, to buffer: UnsafeMutablePointer<UInt8>) {
-        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            guard let base = hash.baseAddress else { return }
-            SHA256.hash(key, into: base)
-            Hex.write(base, to: buffer)
-        }
+        SHA256.withHash(of: key) { Hex.write($0, to: buffer) }
     }
 }

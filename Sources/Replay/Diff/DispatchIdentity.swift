@@ -40,10 +40,7 @@ struct Digest: Hashable, ScratchValue {
     }
 
     init(hashing bytes: UnsafeRawBufferPointer) {
-        self = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            if let start = hash.baseAddress { SHA256.hash(bytes, into: start) }
-            return Digest(UnsafeRawBufferPointer(hash))
-        }
+        self = SHA256.withHash(of: bytes) { Digest(UnsafeRawBufferPointer(start: $0, count: 32)) }
     }
 
     init(hashing bytes: [UInt8]) {

@@ -16,12 +16,8 @@ struct FileVersion {
     /// changed.
     mutating func hasChanged() -> Bool {
         guard let contents = FileManager.default.contents(atPath: file) else { return false }
-        var new = [UInt8](repeating: 0, count: 32)
-        contents.withUnsafeBytes { bytes in
-            new.withUnsafeMutableBytes { target in
-                guard let base = target.baseAddress else { return }
-                SHA256.hash(bytes, into: base)
-            }
+        let new = contents.withUnsafeBytes { bytes in
+            SHA256.withHash(of: bytes) { Array(UnsafeRawBufferPointer(start: $0, count: 32)) }
         }
         guard new != hash else { return false }
         hash = new

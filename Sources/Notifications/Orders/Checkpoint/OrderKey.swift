@@ -9,12 +9,10 @@ package struct OrderKey: Hashable, Comparable, Sendable {
     package static let size = 16
 
     package init(of id: UnsafeRawBufferPointer) {
-        (high, low) = withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            guard let base = hash.baseAddress else { return (0, 0) }
-            SHA256.hash(id, into: base)
-            return (
-                UInt64(bigEndian: base.load(as: UInt64.self)),
-                UInt64(bigEndian: base.load(fromByteOffset: 8, as: UInt64.self))
+        (high, low) = SHA256.withHash(of: id) { hash in
+            (
+                UInt64(bigEndian: hash.load(as: UInt64.self)),
+                UInt64(bigEndian: hash.load(fromByteOffset: 8, as: UInt64.self))
             )
         }
     }

@@ -9,22 +9,12 @@ extension ProviderRequest {
         var input = Array(messageID)
         input.append(0x1F)
         input += device
-        var hash = [UInt8](repeating: 0, count: 32)
-        input.withUnsafeBytes { bytes in
-            hash.withUnsafeMutableBytes { target in
-                guard let base = target.baseAddress else { return }
-                SHA256.hash(bytes, into: base)
-            }
+        var hash = input.withUnsafeBytes { input in
+            SHA256.withHash(of: input) { Array(UnsafeRawBufferPointer(start: $0, count: 32)) }
         }
         hash[6] = hash[6] & 0x0F | 0x80
         hash[8] = hash[8] & 0x3F | 0x80
-        var digits = [UInt8](repeating: 0, count: 64)
-        hash.withUnsafeBytes { hash in
-            digits.withUnsafeMutableBytes { target in
-                guard let hash = hash.baseAddress, let target = target.baseAddress else { return }
-                Hex.write(hash, to: target)
-            }
-        }
+        let digits = Array(hash.withUnsafeBytes { Hex.string($0.baseAddress!) }.utf8)
         return String(unsafeUninitializedCapacity: 36) { text in
             var end = 0
             for place in 0..<32 {

@@ -118,11 +118,7 @@ package struct SubscriptionChanges: ~Copyable {
     }
 
     private static func keyHash(of record: SubscriptionRecord) -> String {
-        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            guard let start = hash.baseAddress else { return "" }
-            SHA256.hash(record.key ?? UnsafeRawBufferPointer(start: nil, count: 0), into: start)
-            return Hex.string(start)
-        }
+        SHA256.withHash(of: record.key ?? UnsafeRawBufferPointer(start: nil, count: 0)) { Hex.string($0) }
     }
 
     /// Writes the changes into a transaction in the order of their keys; of each key the last one.
@@ -206,10 +202,10 @@ extension TableEntry {
         _ key: SubscriptionKey.View, _ entry: UnsafeRawBufferPointer, of fields: SubscriptionFields
     ) -> Bool {
         guard sameBytes(key.audience, fields.audience) else { return false }
-        return withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            guard let start = hash.baseAddress else { return false }
-            SHA256.hash(fields.token, into: start)
-            return sameBytes(UnsafeRawBufferPointer(hash), UnsafeRawBufferPointer(rebasing: entry[audienceCount...]))
+        return SHA256.withHash(of: fields.token) { hash in
+            sameBytes(
+                UnsafeRawBufferPointer(start: hash, count: 32),
+                UnsafeRawBufferPointer(rebasing: entry[audienceCount...]))
         }
     }
 }

@@ -33,12 +33,7 @@ package struct SubscriptionKey: Hashable, Comparable, Sendable {
 
     /// The SHA-256 of a token: 64 lower-case hex digits.
     package static func tokenHash(of token: String) -> String {
-        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { hash in
-            guard let start = hash.baseAddress else { return "" }
-            var token = token
-            token.withUTF8 { SHA256.hash(UnsafeRawBufferPointer($0), into: start) }
-            return Hex.string(start)
-        }
+        SHA256.hex(of: token)
     }
 
     /// Whether a text is 64 lower-case hex digits.

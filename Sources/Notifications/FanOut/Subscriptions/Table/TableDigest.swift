@@ -8,7 +8,6 @@ import StateStore
 /// Two tables of one topic with the same offsets have the same digest, and any other client can compute it from the topic.
 struct TableDigest {
     private var sum = [UInt8](repeating: 0, count: 32)
-    private var hash = [UInt8](repeating: 0, count: 32)
 
     /// - Throws: if an entry is not in this version's format.
     mutating func add(_ entry: StoreEntry) throws(StoreError) {
@@ -23,11 +22,10 @@ struct TableDigest {
         ]
         let line = Array(words.joined(separator: " ").utf8)
         line.withUnsafeBytes { line in
-            hash.withUnsafeMutableBytes { hash in
-                if let target = hash.baseAddress { SHA256.hash(line, into: target) }
+            SHA256.withHash(of: line) { hash in
+                for index in sum.indices { sum[index] ^= hash.load(fromByteOffset: index, as: UInt8.self) }
             }
         }
-        for index in sum.indices { sum[index] ^= hash[index] }
     }
 
     /// 64 hex digits.
