@@ -69,11 +69,6 @@ package struct DiffSink: ~Copyable, ReplaySink {
         }
     }
 
-    package mutating func deadLetter(
-        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
-    ) {}
-
     package mutating func passOver(_ event: EventRecord) throws {
         let place = EventCoordinates(SourcePartition(source, event.partition), offset: event.offset)
         for entry in try index.entries(of: place) { index.take(entry) }

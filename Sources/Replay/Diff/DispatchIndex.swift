@@ -179,9 +179,4 @@ package struct IndexSink: ~Copyable, ReplaySink {
             record, at: Coordinates(partition: 0, offset: count),
             keeping: RenderedRecord(record, sources: notification.fieldSources))
     }
-
-    package mutating func deadLetter(
-        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
-    ) {}
 }

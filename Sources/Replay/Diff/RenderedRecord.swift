@@ -1,17 +1,14 @@
+import KafkaClient
+
 /// A copy of a record of the dispatch topic, with the sources of its fields if they are known.
 package struct RenderedRecord: Equatable {
-    package struct Header: Equatable {
-        package var name: String
-        package var value: [UInt8]?
-    }
-
     package var key: [UInt8]
     package var value: [UInt8]
-    package var headers: [Header]
+    package var headers: [RecordHeader]
     /// By field, the source that supplied it; empty for a record that was read from a topic.
     package var sources: [String: String] = [:]
 
-    package init(key: [UInt8], value: [UInt8], headers: [Header]) {
+    package init(key: [UInt8], value: [UInt8], headers: [RecordHeader]) {
         self.key = key
         self.value = value
         self.headers = headers
@@ -21,7 +18,7 @@ package struct RenderedRecord: Equatable {
         self.init(
             key: Array(record.key), value: Array(record.value),
             headers: record.headers.map {
-                Header(name: String(decoding: $0.name, as: UTF8.self), value: $0.value.map { Array($0) })
+                RecordHeader(String(decoding: $0.name, as: UTF8.self), $0.value.map { Array($0) })
             })
         self.sources = sources.map(Self.texts) ?? [:]
     }
@@ -75,7 +72,7 @@ package struct RenderedRecord: Equatable {
         key = texts[0] ?? []
         value = texts[1] ?? []
         headers = stride(from: 2, to: texts.count, by: 2).map {
-            Header(name: String(decoding: texts[$0] ?? [], as: UTF8.self), value: texts[$0 + 1])
+            RecordHeader(String(decoding: texts[$0] ?? [], as: UTF8.self), texts[$0 + 1])
         }
         let fields = PackedTexts.strings(row.bytes(column + 1))
         for index in stride(from: 0, to: fields.count, by: 2) { sources[fields[index]] = fields[index + 1] }

@@ -143,8 +143,7 @@ package struct RedriveSession: ~Copyable, ResendSession {
 
     package func record(of push: RedriveList.Entry) -> ResendRecord {
         let record = push.record
-        let headers = record.headers.map { RecordHeader($0.name, $0.value) }
-        return (topics.dispatch, ProducerRecord(key: record.key, value: record.value, headers: headers))
+        return (topics.dispatch, ProducerRecord(key: record.key, value: record.value, headers: record.headers))
     }
 }
 

@@ -95,11 +95,6 @@ package struct RedriveSink: ~Copyable, ReplaySink {
                 type: notification.type, audiences: known.audiences, record: RenderedRecord(record)))
     }
 
-    package mutating func deadLetter(
-        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
-    ) {}
-
     /// Judges an order's notification at its first record, and a request's at each.
     private mutating func consider(
         _ record: DispatchRecord, _ notification: Notification, _ event: EventRecord, _ identity: DispatchIdentity
@@ -203,10 +198,6 @@ package struct RedrivePlan: Sendable, ResendPlan {
     package var omitted: [RedriveOmission: Int] = [:]
     /// What was determined before the replay.
     package var input = ReplayInput()
-
-    package init(omitted: [RedriveOmission: Int] = [:]) {
-        self.omitted = omitted
-    }
 
     /// The pushes of the replayed range that this run has sent, selected or not.
     package var done = 0

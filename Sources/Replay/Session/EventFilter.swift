@@ -13,8 +13,6 @@ package struct FilterRules: Equatable, Sendable {
     /// Ids of requests, their own or those of their pushes.
     package var requests: Set<String> = []
 
-    package init() {}
-
     package var isEmpty: Bool {
         orders.isEmpty && places.isEmpty && types.isEmpty && statuses.isEmpty && requests.isEmpty
     }

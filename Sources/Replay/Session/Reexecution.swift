@@ -56,7 +56,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         self.until = until
         self.filter =
             filter.isEmpty ? nil : EventFilter(filter, configuration)
-        self.sink = SelectedSink(sink, timers: filter.isEmpty ? nil : TimerFilter(rules: filter))
+        self.sink = SelectedSink(base: sink, timers: filter.isEmpty ? nil : TimerFilter(rules: filter))
         works = Dictionary(
             uniqueKeysWithValues: topics.sources.map { ($0, RecordsAtHand($0, topic: topics.topic(of: $0))) })
         for span in spans { try begin(span) }

@@ -23,6 +23,10 @@ package protocol ReplaySink: RecordSink, ~Copyable {
 }
 
 extension ReplaySink where Self: ~Copyable {
+    package mutating func deadLetter(
+        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
+    ) {}
     package mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool) {}
     package var seesEvents: Bool { false }
     package mutating func see(_ event: EventRecord, in batch: borrowing EventBatch) {}
@@ -38,11 +42,6 @@ struct SelectedSink<Base: ReplaySink & ~Copyable>: ~Copyable, RecordSink {
     /// What follows are timers, judged by this; nil: all are selected.
     var timers: TimerFilter?
     var hasTimers = false
-
-    init(_ base: consuming Base, timers: TimerFilter?) {
-        self.base = base
-        self.timers = timers
-    }
 
     mutating func dispatch(
         _ record: DispatchRecord, for notification: Notification, from event: EventRecord
@@ -91,9 +90,4 @@ package struct NothingSink: ~Copyable, ReplaySink {
         records += 1
         bytes += record.value.count
     }
-
-    package mutating func deadLetter(
-        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
-    ) {}
 }

@@ -104,11 +104,6 @@ package struct TopicSink: ~Copyable, ReplaySink {
         if records % 1_000 == 0 { try takeFailures() }
     }
 
-    package mutating func deadLetter(
-        _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
-    ) {}
-
     /// The settings may be those of another pipeline than the one that owns the topic, so its contents decide.
     private static func checkRecords(
         of name: String, _ configuration: PipelineConfiguration, _ logger: @escaping ClientLog.Sink

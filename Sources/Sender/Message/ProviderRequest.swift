@@ -1,18 +1,10 @@
+import HTTPClient
+
 /// A POST to a provider.
 package struct ProviderRequest: Equatable, Sendable {
-    package struct Header: Equatable, Sendable {
-        /// In lower case.
-        package var name: String
-        package var value: String
-
-        package init(_ name: String, _ value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
-
     package var url: String
-    package var headers: [Header]
+    /// The names are in lower case.
+    package var headers: [HTTPHeader]
     package var body: [UInt8]
 }
 

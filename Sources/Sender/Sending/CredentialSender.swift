@@ -133,7 +133,7 @@ final class CredentialSender {
                 made[index].append(
                     HTTPRequest(
                         tag: request.tag, url: message.url,
-                        headers: message.headers.map { HTTPHeader($0.name, $0.value) }, body: message.body,
+                        headers: message.headers, body: message.body,
                         madeAt: instant, sendBy: instant + min(patience, .milliseconds(request.record.expiresAt - now)))
                 )
             } catch {

@@ -199,7 +199,7 @@ struct DiffTests {
         let records = toy.pushes
         func marked(_ record: RenderedRecord) -> RenderedRecord {
             var record = record
-            record.headers.append(.init(name: "replay", value: Array("r1".utf8)))
+            record.headers.append(.init("replay", Array("r1".utf8)))
             return record
         }
         let again = try compare(toy, with: records + [marked(records[5])])
@@ -215,7 +215,7 @@ struct DiffTests {
         #expect(other.unequal == 1 && other.redriven == 0 && other.missing == 0)
         // The mark is the last header, and has an id; anything else is the pipeline's own.
         var unmarked = records[5]
-        unmarked.headers.insert(.init(name: "replay", value: Array("r1".utf8)), at: 0)
+        unmarked.headers.insert(.init("replay", Array("r1".utf8)), at: 0)
         #expect(try compare(toy, with: records + [unmarked]).duplicates == 1)
     }
 
@@ -242,7 +242,7 @@ struct DiffTests {
         #expect(cut == ["value": "\(part) → \(whole)"])
         let other = try changes { $0.value = Array(value.replacing(token, with: "another-token").utf8) }
         #expect(other.keys.sorted() == ["message.token"])
-        let moved = try changes { $0.headers.append(.init(name: "to", value: Array(token.utf8))) }
+        let moved = try changes { $0.headers.append(.init("to", Array(token.utf8))) }
         #expect(moved.keys.sorted() == ["header to"])
         for told in [cut, other, moved].flatMap(\.values) {
             #expect(!told.contains(token) && !told.contains("another-token"), "\(told)")

@@ -159,7 +159,7 @@ import Testing
         let planned = try plan(toy, dispatched: index)
         let again = try plan(toy)
         var record = planned.entries[0].record
-        record.headers.append(.init(name: "replay", value: Array("another".utf8)))
+        record.headers.append(.init("replay", Array("another".utf8)))
         try note(record, planned)
         try note(record, again)
         #expect(try planned.reasons() == [.alreadySent, nil, nil])

@@ -105,7 +105,7 @@ struct RedriveTests {
         #expect(all.plan.remaining > 50 && none.plan.remaining == 0, "seed \(seed)")
         #expect(none.omitted(.alreadySent) == all.plan.remaining, "seed \(seed)")
         var byReplay = toy.pushes
-        for index in byReplay.indices { byReplay[index].headers.append(.init(name: "replay", value: Array("x".utf8))) }
+        for index in byReplay.indices { byReplay[index].headers.append(.init("replay", Array("x".utf8))) }
         #expect(try select(toy, dispatched: byReplay) { $0.now = 0 }.plan.remaining == 0, "seed \(seed)")
     }
 
@@ -141,7 +141,7 @@ struct RedriveTests {
         func records(by id: String) -> [RenderedRecord] {
             sent.map { entry in
                 var record = entry.record
-                record.headers.append(.init(name: "replay", value: Array(id.utf8)))
+                record.headers.append(.init("replay", Array(id.utf8)))
                 return record
             }
         }

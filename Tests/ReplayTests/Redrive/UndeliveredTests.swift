@@ -92,7 +92,7 @@ struct UndeliveredTests {
     func copies() throws {
         let toy = try toy(1)
         var copy = toy.pushes[0]
-        copy.headers.append(.init(name: "replay", value: Array("before".utf8)))
+        copy.headers.append(.init("replay", Array("before".utf8)))
         let records = [toy.pushes[0], copy]
         let cases: [([Int: DeliveryOutcome], RedriveOmission?)] = [
             ([0: .refused], .noOutcome), ([0: .refused, 1: .accepted], .settled), ([0: .refused, 1: .gaveUp], nil),
@@ -144,11 +144,11 @@ struct UndeliveredTests {
         let entries = try list.next(after: [], limit: .max)
         #expect(try entries.map { try news.reason(against: $0, now: toy.clock) } == [nil, nil])
         var copy = toy.pushes[1]
-        copy.headers.append(.init(name: "replay", value: Array("another".utf8)))
+        copy.headers.append(.init("replay", Array("another".utf8)))
         try copy.withDispatchRecord { try news.note($0, at: Coordinates(partition: 0, offset: 2)) }
         #expect(try entries.map { try news.reason(against: $0, now: toy.clock) } == [nil, .alreadySent])
         var own = toy.pushes[0]
-        own.headers.append(.init(name: "replay", value: Array("own".utf8)))
+        own.headers.append(.init("replay", Array("own".utf8)))
         try own.withDispatchRecord { try news.note($0, at: Coordinates(partition: 0, offset: 3)) }
         #expect(
             try entries.map { try news.verdict(on: $0, by: "own", now: toy.clock) } == [.sent, .leaveOut(.alreadySent)])

@@ -2,9 +2,10 @@ import CarillonTesting
 import Digests
 import Notifications
 import Pipeline
-import Replay
 import TestSupport
 import Testing
+
+@testable import Replay
 
 @Suite("The journal's transactions are replayed, byte for byte")
 struct ReexecutionTests {

@@ -1,6 +1,7 @@
 import Notifications
 import Pipeline
-import Replay
+
+@testable import Replay
 
 /// The input of a replay of a ``ToyPipeline``, as it would be read from Kafka.
 struct ReplayRun {

@@ -21,7 +21,7 @@ extension RecordingSink: ReplaySink {
         dispatches.map { record in
             RenderedRecord(
                 key: record.key ?? [], value: record.value ?? [],
-                headers: record.headers.map { RenderedRecord.Header(name: $0.name, value: $0.value) })
+                headers: record.headers.map { RecordHeader($0.name, $0.value) })
         }
     }
 

@@ -1,3 +1,4 @@
+import HTTPClient
 import JSONReader
 import Notifications
 
@@ -14,7 +15,7 @@ package struct APNsRequest: Equatable, Sendable {
     package let app: String
     package let environment: PushEnvironment
     private let path: String
-    private let headers: [ProviderRequest.Header]
+    private let headers: [HTTPHeader]
     private let payload: [UInt8]
 
     /// Reads a record's value (docs/rules.md §7). Headers go into a request: one that a request cannot have is refused.
@@ -26,7 +27,7 @@ package struct APNsRequest: Equatable, Sendable {
             let payload = JSONScanner(text: value).value(at: ["payload"]),
             value[payload.lowerBound] == UInt8(ascii: "{")
         else { throw .unreadableRecord }
-        var headers: [ProviderRequest.Header] = []
+        var headers: [HTTPHeader] = []
         var app: String?
         var members = parsed.member("headers")?.members
         while let (name, value) = members?.next() {
@@ -37,7 +38,7 @@ package struct APNsRequest: Equatable, Sendable {
                 }),
                 text.bytes.count <= 1_024, text.bytes.allSatisfy({ (0x20...0x7E).contains($0) })
             else { throw .unreadableRecord }
-            let header = ProviderRequest.Header(String(name), String(text))
+            let header = HTTPHeader(String(name), String(text))
             if header.name == "apns-topic" { app = header.value }
             if header.name != "apns-id" { headers.append(header) }
         }
