@@ -9,9 +9,9 @@
 /// reads no clock and does no I/O. Uncommitted work can be rolled back, and repeated with the same result. One owner; not
 /// to be shared between threads.
 package struct Flow: ~Copyable {
-    /// One value for each ``SourceKind``.
+    /// One value for each ``SourceKind``; a request has no state and no timer, each stands alone.
     package var orders: OrderSource
-    var requests: RequestSource
+    var requests: RequestExtractor
     var fanOut: FanOut
     var renderer: MessageRenderer
     var deadLetters = DeadLetterHeaders()
@@ -33,7 +33,7 @@ package struct Flow: ~Copyable {
         maxDevicesPerEvent: Int, maxBytesPerEvent: Int, fanOut: consuming FanOut
     ) {
         self.orders = OrderSource(rules: rules, orders: orders)
-        self.requests = RequestSource(rules: requests)
+        self.requests = RequestExtractor(rules: requests)
         self.fanOut = fanOut
         self.renderer = MessageRenderer(settings: rendering)
         self.maxDevicesPerEvent = maxDevicesPerEvent

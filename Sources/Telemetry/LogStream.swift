@@ -5,7 +5,7 @@ import Foundation
 /// An entry is one `write`, so that lines of several threads and processes do not mix. A failed write is dropped: a log
 /// that cannot be written must not stop the program.
 public struct LogStream: LogSink {
-    public enum Format: Sendable {
+    public enum Format: String, CaseIterable, Sendable {
         /// `16:14:01.042 info  carillon.worker: sentence key=value`, for a person.
         case text
         /// One JSON object per line, for a collector.

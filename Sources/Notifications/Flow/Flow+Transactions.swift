@@ -21,7 +21,8 @@ extension Flow {
 
     /// The irregularities of the events that were extracted since the last call.
     package mutating func takeNotes() -> (orders: ExtractionNotes, requests: RequestNotes) {
-        (orders.takeNotes(), requests.takeNotes())
+        defer { requests.notes = RequestNotes() }
+        return (orders.takeNotes(), requests.notes)
     }
 
     /// The next offset of each partition of the subscriptions topic in the snapshot.

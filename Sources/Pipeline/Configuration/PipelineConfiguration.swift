@@ -172,7 +172,5 @@ extension PipelineConfiguration {
         public init() {}
     }
 
-    public enum LogFormat: String, CaseIterable, Sendable {
-        case text, json
-    }
+    public typealias LogFormat = LogStream.Format
 }

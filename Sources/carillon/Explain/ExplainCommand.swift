@@ -84,7 +84,7 @@ struct ExplainCommand: ParsableCommand {
         let reports = explanations.map { ExplanationReport($0, configuration.topics, configuration.deepLinks) }
         Terminal.write(
             json ? try reports.map { try $0.json() }.joined() : reports.map(\.text).joined(separator: "\n"))
-        let range = SearchedRange(request, input.selected, configuration.topics).text
+        let range = request.searched(input.selected, of: configuration.topics)
         guard !reports.isEmpty else { throw CommandFailure(.difference, "nothing of it is in \(range)") }
         Terminal.tell("searched \(range)")
     }

@@ -57,7 +57,7 @@ struct FirstOffsets {
         for (group, offsets) in commits.sorted(by: { $0.key < $1.key }) {
             let consumer = try Consumer(
                 assigning: configuration.kafka, group: group, logger: configuration.clientSink)
-            try GroupCommit(configuration, group: group).commit(offsets, with: consumer)
+            try consumer.commit(offsets, for: group, configuration)
             Terminal.write("Committed for group \(group).\n")
         }
     }

@@ -94,7 +94,7 @@ struct OffsetsSetCommand: ParsableCommand {
         guard !dryRun, !move.steps.isEmpty || !first.isEmpty else { return Terminal.write("Nothing was committed.\n") }
         try first.commit(configuration)
         guard !move.steps.isEmpty else { return }
-        try GroupCommit(configuration, group: configuration.groupID).commit(move.commits, with: consumer)
+        try consumer.commit(move.commits, for: configuration.groupID, configuration)
         Terminal.write("Committed for group \(configuration.groupID).\n")
     }
 

@@ -101,7 +101,7 @@ struct StateFolderOption: ParsableArguments {
 extension PipelineConfiguration {
     /// A logger configured by the settings: text on a terminal, else JSON lines, unless `log.format` overrides it.
     func makeLogger(label: String = "carillon") -> Logger {
-        let sink = logFormat.map { LogStream(format: .init($0), descriptor: STDERR_FILENO) } ?? .standardError
+        let sink = logFormat.map { LogStream(format: $0, descriptor: STDERR_FILENO) } ?? .standardError
         return Logger(label: label, level: logLevel, sink: sink)
     }
 
@@ -110,14 +110,5 @@ extension PipelineConfiguration {
     var clientSink: ClientLog.Sink {
         guard logLevel <= .debug else { return { _ in } }
         return makeLogger().clientSink
-    }
-}
-
-extension LogStream.Format {
-    init(_ format: PipelineConfiguration.LogFormat) {
-        switch format {
-        case .text: self = .text
-        case .json: self = .json
-        }
     }
 }

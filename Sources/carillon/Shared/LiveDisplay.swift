@@ -73,7 +73,7 @@ extension PipelineConfiguration {
     func makeLogger(around display: LiveDisplay) -> Logger {
         guard Terminal.errorIsTerminal else { return makeLogger() }
         let sink = LogStream(
-            format: logFormat.map { .init($0) } ?? .text, hasColors: TerminalColor.suits(STDERR_FILENO)
+            format: logFormat ?? .text, hasColors: TerminalColor.suits(STDERR_FILENO)
         ) { display.write($0) }
         return Logger(label: "carillon", level: logLevel, sink: sink)
     }

@@ -43,8 +43,8 @@ struct SubscribeCommand: ParsableCommand {
             throw CommandFailure(.usage, lines: error.lines + subscription.problemsWithoutToken)
         }
         try subscription.validate()
-        var writer = try SubscriptionWriter(configuration)
-        try writer.subscribe(subscription)
+        var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
+        try writer.write(key: subscription.key, value: subscription.encoded())
         try writer.finish()
         Terminal.write("subscribed \(subscription.key)\n")
     }

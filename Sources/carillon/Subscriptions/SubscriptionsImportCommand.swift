@@ -22,7 +22,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         var lines = try LineReader(path: file)
-        var writer = try SubscriptionWriter(configuration)
+        var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
         var progress = ProgressLine(unit: "subscriptions")
         var summary = ImportSummary()
         let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? Int) ?? nil
@@ -34,7 +34,8 @@ struct SubscriptionsImportCommand: ParsableCommand {
             bytes += line.count + 1
             guard !line.isEmpty else { continue }
             do {
-                try writer.subscribe(try Subscription.decode(value: Array(line)))
+                let subscription = try Subscription.decode(value: Array(line))
+                try writer.write(key: subscription.key, value: subscription.encoded())
                 summary.imported += 1
             } catch let error as Subscription.Invalid {
                 summary.malformed += 1

@@ -55,7 +55,7 @@ struct SubscriptionsMendCommand: ParsableCommand {
 
     /// First what the right partitions lack, then the nulls: if this ends in between, no subscription is lost.
     private func perform(_ plan: MendPlan, _ configuration: PipelineConfiguration) throws {
-        var writer = try SubscriptionWriter(configuration)
+        var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
         for place in plan.places { if let record = place.writes.home { try writer.write(record) } }
         try writer.finish()
         for place in plan.places { for record in place.writes.ends { try writer.write(record) } }

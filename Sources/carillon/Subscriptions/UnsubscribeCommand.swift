@@ -43,7 +43,7 @@ struct UnsubscribeCommand: ParsableCommand {
         else {
             throw CommandFailure(.difference, "there is no subscription \(key.text), so nothing was written")
         }
-        var writer = try SubscriptionWriter(configuration)
+        var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
         for record in places.unsubscription { try writer.write(record) }
         try writer.finish()
         Terminal.write("unsubscribed \(key.text)\n")
