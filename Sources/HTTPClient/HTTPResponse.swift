@@ -9,13 +9,6 @@ package struct HTTPResponse: Sendable, Equatable {
     /// the client's queue is not part of it.
     package var duration: Duration
 
-    package init(status: Int, headers: [HTTPHeader], body: [UInt8], duration: Duration) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.duration = duration
-    }
-
     /// The first value of a header, by its name in lower case.
     package subscript(header name: String) -> String? {
         headers.first { $0.name == name }?.value

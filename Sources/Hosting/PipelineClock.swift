@@ -87,8 +87,6 @@ package struct ClockWatch {
     private static let slack = Duration.seconds(1)
     private var off: (drift: Duration, since: ContinuousClock.Instant)?
 
-    package init() {}
-
     /// Compares the clocks.
     ///
     /// - Parameter drift: by how much the wall clock is ahead.

@@ -155,10 +155,6 @@ private struct TimerRun: ~Copyable {
     /// How many were not dropped.
     var fired = 0
 
-    init(next: Int) {
-        self.next = next
-    }
-
     mutating func removeAll() {
         batch.removeAll()
         timers.removeAll(keepingCapacity: true)

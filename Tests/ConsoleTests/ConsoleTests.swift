@@ -1,11 +1,11 @@
 import Foundation
-import KafkaClient
 import Pipeline
 import Telemetry
 import TestSupport
 import Testing
 
 @testable import Console
+@testable import KafkaClient
 
 @Suite struct ConsoleTests {
     private let metrics = Metrics()

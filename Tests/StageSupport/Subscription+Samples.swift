@@ -1,5 +1,9 @@
 import Notifications
 
+/// 2025-07-07T14:00:00Z.
+package let noon = WallTime(milliseconds: 1_751_896_800_000)
+package let day: Int64 = 86_400_000
+
 extension Subscription {
     package static func fcm(_ token: String, of audience: String = "place/7", lastSeen: WallTime? = noon)
         -> Subscription

@@ -14,14 +14,6 @@ package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
         package var to: Int64
         /// A joiner of the range that had left again below this offset got nothing; nil: `to`.
         package var ahead: Int64?
-
-        package init(topic: String, partition: Int32, from: Int64, to: Int64, ahead: Int64? = nil) {
-            self.topic = topic
-            self.partition = partition
-            self.from = from
-            self.to = to
-            self.ahead = ahead
-        }
     }
 
     /// Which broadcast, in which partition of the subscriptions.
@@ -154,13 +146,6 @@ package struct BroadcastJournalEntry: JournalDocument, Equatable, Sendable {
         /// Nil where the record does not say.
         package var notificationID: String?
         package var reason: Reason
-
-        package init(partition: Int32, broadcast: Int64, notificationID: String?, reason: Reason) {
-            self.partition = partition
-            self.broadcast = broadcast
-            self.notificationID = notificationID
-            self.reason = reason
-        }
     }
 
     package private(set) var v = Self.version

@@ -11,8 +11,6 @@ struct TopicNames {
     private var handles: [OpaquePointer?] = []
     private var last: (handle: OpaquePointer?, index: Int32) = (nil, 0)
 
-    init() {}
-
     mutating func index(of handle: OpaquePointer?) -> Int32 {
         if let handle, handle == last.handle { return last.index }
         let index = lookUp(handle)

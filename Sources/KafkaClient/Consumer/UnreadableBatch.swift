@@ -9,10 +9,4 @@ public struct UnreadableBatch: Hashable, Sendable {
 
     /// The facility of the line that a consumer logs of it.
     public static let facility = "UNREADABLE"
-
-    package init(partition: TopicPartition, offsets: ClosedRange<Int64>, reason: String) {
-        self.partition = partition
-        self.offsets = offsets
-        self.reason = reason
-    }
 }

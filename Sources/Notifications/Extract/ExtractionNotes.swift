@@ -15,6 +15,4 @@ package struct ExtractionNotes: Equatable, Sendable {
 
     /// Events older than the event of the same order that was applied last.
     package var outOfOrder = 0
-
-    package init() {}
 }

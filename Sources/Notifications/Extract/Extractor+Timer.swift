@@ -17,20 +17,6 @@ package struct DueNotification {
     /// The same time with the place's spread: the time of the notification.
     package var due: WallTime
     package var orderType: OrderType?
-
-    package init(
-        type: EventType, number: Int64, orderID: UnsafeRawBufferPointer, place: UnsafeRawBufferPointer, date: Int32,
-        slot: OrderFacts.Slot, nominal: WallTime, due: WallTime
-    ) {
-        self.type = type
-        self.number = number
-        self.orderID = orderID
-        self.place = place
-        self.date = date
-        self.slot = slot
-        self.nominal = nominal
-        self.due = due
-    }
 }
 
 extension Extractor {

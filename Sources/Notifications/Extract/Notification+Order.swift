@@ -6,31 +6,16 @@ extension Notification {
         public var eventType: OrderEventType
         /// Empty where it has none, and the settings name audiences that need none.
         public var placeID: TextRange
-        /// The audiences that the settings name: positions in ``EventBatch/audiences``; empty: `place/` and ``placeID``.
-        package var audiences: Range<Int32>
         /// Empty if ``isDegraded``, or if the type needs none.
         public var orderID: TextRange
         public var sources: FieldSources
-        package var mappedNames: MappedNamesFound
         /// `food` or `d2d`, if the order has a type (docs/rules.md §7).
         public var orderType: OrderType?
         /// Whether it is sent although the order id is missing (docs/rules.md §5.3 row 1).
         public var isDegraded: Bool
-
-        package init(
-            eventType: OrderEventType, placeID: TextRange, orderID: TextRange, sources: FieldSources,
-            orderType: OrderType?,
-            isDegraded: Bool, audiences: Range<Int32> = 0..<0, mappedNames: MappedNamesFound = MappedNamesFound()
-        ) {
-            self.eventType = eventType
-            self.placeID = placeID
-            self.orderID = orderID
-            self.sources = sources
-            self.orderType = orderType
-            self.isDegraded = isDegraded
-            self.audiences = audiences
-            self.mappedNames = mappedNames
-        }
+        /// The audiences that the settings name: positions in ``EventBatch/audiences``; empty: `place/` and ``placeID``.
+        package var audiences: Range<Int32> = 0..<0
+        package var mappedNames = MappedNamesFound()
     }
 }
 
@@ -46,24 +31,13 @@ public struct FieldSources: Equatable, Sendable {
     public var timeSlot: FieldSource
     public var date: FieldSource
     public var orderID: FieldSource
-
-    package init(timeSlot: FieldSource, date: FieldSource, orderID: FieldSource) {
-        self.timeSlot = timeSlot
-        self.date = date
-        self.orderID = orderID
-    }
 }
 
 /// Which of the names of `events.members` had a value that was taken, a bit for each path in the event's body and in the
 /// order's object (docs/rules.md §5.6).
 package struct MappedNamesFound: Equatable, Sendable {
-    package var body: UInt64
-    package var order: UInt64
-
-    package init(body: UInt64 = 0, order: UInt64 = 0) {
-        self.body = body
-        self.order = order
-    }
+    package var body: UInt64 = 0
+    package var order: UInt64 = 0
 }
 
 /// The kinds of order that a phone can open by a deep link (document 3).

@@ -18,17 +18,6 @@ public struct Notification: Sendable {
         /// With the index of what it says in ``EventBatch/requests``: it is much larger than an order's.
         case request(RequestNotification.Content, index: Int)
     }
-
-    package init(
-        record: Int, eventTime: WallTime, messageID: TextRange, payload: TextRange, payloadSize: Int, kind: Kind
-    ) {
-        self.record = record
-        self.eventTime = eventTime
-        self.messageID = messageID
-        self.payload = payload
-        self.payloadSize = payloadSize
-        self.kind = kind
-    }
 }
 
 extension Notification {

@@ -38,14 +38,6 @@ package struct OrderFacts {
     /// The date of the event, for a slot that has no date.
     package var slotDate: Int32?
     package var orderType: OrderType?
-
-    package init(type: OrderEventType, time: WallTime, orderID: UnsafeRawBufferPointer?, place: UnsafeRawBufferPointer)
-    {
-        self.type = type
-        self.time = time
-        self.orderID = orderID
-        self.place = place
-    }
 }
 
 /// The judgement of an event by the past of its order.

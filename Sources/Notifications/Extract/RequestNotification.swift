@@ -48,14 +48,4 @@ public struct RequestNotification: Sendable {
     package var dataSize = 0
     /// What FCM counts of title, body and image with the names of their members.
     package var notificationSize = 0
-
-    package init(
-        audiences: Range<Int>, expiresAt: WallTime, fcmExpiresAt: WallTime, data: TextRange, custom: TextRange
-    ) {
-        self.audiences = audiences
-        self.expiresAt = expiresAt
-        self.fcmExpiresAt = fcmExpiresAt
-        self.data = data
-        self.custom = custom
-    }
 }

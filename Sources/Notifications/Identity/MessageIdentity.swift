@@ -20,8 +20,6 @@ package struct MessageIdentity: ~Copyable {
     /// 64 bits of the hash behind the latest message id, none of which is in the id.
     package private(set) var fingerprint: UInt64 = 0
 
-    package init() {}
-
     /// Begins the input of an event: `v1`, the tag, and the source, in one or several parts.
     ///
     /// - Parameter isOwn: false if the source is the coordinates of a record.

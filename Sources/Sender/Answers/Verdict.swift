@@ -62,15 +62,9 @@ package enum AnswerKind: Equatable, Sendable {
 /// A provider's answer to one request.
 package struct ProviderAnswer {
     package var status: Int
+    package var body: UnsafeRawBufferPointer
     /// Of few headers, as text; nil if the answer does not have it. The names are in lower case.
     package var header: (StaticString) -> String?
-    package var body: UnsafeRawBufferPointer
-
-    package init(status: Int, body: UnsafeRawBufferPointer, header: @escaping (StaticString) -> String?) {
-        self.status = status
-        self.body = body
-        self.header = header
-    }
 }
 
 /// Why there is no answer.

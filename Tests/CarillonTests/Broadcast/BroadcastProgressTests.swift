@@ -1,7 +1,7 @@
-import Broadcasts
 import Notifications
 import Testing
 
+@testable import Broadcasts
 @testable import carillon
 
 @Suite("How far a broadcast has got") struct BroadcastProgressTests {

@@ -1,8 +1,8 @@
 import Broadcasts
 import NotificationPayload
-import Notifications
 import Pipeline
 
+@testable import Notifications
 @testable import carillon
 
 /// 2025-07-07T08:02:17Z.

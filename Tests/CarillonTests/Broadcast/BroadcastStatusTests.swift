@@ -1,4 +1,3 @@
-import Broadcasts
 import Foundation
 import NotificationPayload
 import Notifications
@@ -6,6 +5,7 @@ import Telemetry
 import TestSupport
 import Testing
 
+@testable import Broadcasts
 @testable import KafkaClient
 
 /// `carillon broadcast` on a real broker: the mock cluster does not look up times.

@@ -1,8 +1,8 @@
-import Broadcasts
 import NotificationPayload
 import Notifications
 import Testing
 
+@testable import Broadcasts
 @testable import carillon
 
 @Suite("What is said of a broadcast") struct BroadcastTextTests {

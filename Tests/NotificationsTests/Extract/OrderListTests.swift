@@ -1,5 +1,6 @@
-import Notifications
 import Testing
+
+@testable import Notifications
 
 @Suite("§5.3 row 9: ORDER_IDS_LISTED")
 struct OrderListTests {

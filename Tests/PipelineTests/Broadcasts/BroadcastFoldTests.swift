@@ -1,6 +1,6 @@
-import KafkaClient
 import Testing
 
+@testable import KafkaClient
 @testable import Pipeline
 
 @Suite("Which broadcasts there are")

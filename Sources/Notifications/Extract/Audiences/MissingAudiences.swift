@@ -4,8 +4,6 @@ package struct MissingAudiences: Equatable, Sendable {
     private var counts = InlineArray<16, Int>(repeating: 0)
     package private(set) var total = 0
 
-    package init() {}
-
     package subscript(position: Int) -> Int {
         get { counts[position] }
         set {

@@ -20,19 +20,6 @@ package struct BroadcastNotification: Hashable, Sendable {
     package var expiry: Broadcast.Expiry
     package var content: Content
 
-    package init(
-        notificationID: String, messageID: String, audience: String, channel: String?, publishedAt: WallTime,
-        expiry: Broadcast.Expiry, content: Content
-    ) {
-        self.notificationID = notificationID
-        self.messageID = messageID
-        self.audience = audience
-        self.channel = channel
-        self.publishedAt = publishedAt
-        self.expiry = expiry
-        self.content = content
-    }
-
     /// From then on it is no longer worth delivering; at most ``longestValidity`` after ``publishedAt``.
     package var expiresAt: WallTime {
         switch expiry {

@@ -8,8 +8,6 @@ package struct RequestNotes: Equatable, Sendable {
     /// Requests whose `traceparent` does not go on (ADR 47).
     package var ignoredTraceparents = 0
 
-    package init() {}
-
     mutating func add(_ other: RequestNotes) {
         unknownTypes += other.unknownTypes
         missingKeys += other.missingKeys

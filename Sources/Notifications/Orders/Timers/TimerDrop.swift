@@ -49,10 +49,4 @@ package struct CancelledTimers: Equatable {
     /// The timers of the orders that it made the partition forget, and how many these orders were.
     package var forgotten = 0
     package var forgottenOrders = 0
-
-    package init(alreadyStarted: Int = 0, ended: Int = 0, noSlot: Int = 0) {
-        self.alreadyStarted = alreadyStarted
-        self.ended = ended
-        self.noSlot = noSlot
-    }
 }

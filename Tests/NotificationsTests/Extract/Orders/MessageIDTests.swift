@@ -1,6 +1,7 @@
 import NotificationPayload
-import Notifications
 import Testing
+
+@testable import Notifications
 
 @Suite("§6: message ids")
 struct MessageIDTests {

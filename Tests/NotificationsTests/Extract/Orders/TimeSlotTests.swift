@@ -1,5 +1,6 @@
-import Notifications
 import Testing
+
+@testable import Notifications
 
 @Suite("§5.2: time slots")
 struct TimeSlotTests {

@@ -1,5 +1,6 @@
 import NotificationPayload
-import Notifications
+
+@testable import Notifications
 
 /// 2025-07-07T08:02:17Z, the time of the examples of docs/rules.md §9.2 and §10.1.
 let requested: WallTime = 1_751_875_337_000

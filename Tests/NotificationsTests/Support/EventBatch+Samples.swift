@@ -1,18 +1,15 @@
 import NotificationPayload
-import Notifications
-import TestSupport
+import StageSupport
 
-/// 2025-07-07T14:00:00Z.
-package let noon: WallTime = 1_751_896_800_000
-package let day: Int64 = 86_400_000
+@testable import Notifications
 
 extension EventBatch {
-    package init() {
+    init() {
         self.init(.orders, topic: "orders.events")
     }
 
     /// Adds a notification of a new record, or of the previous one.
-    package mutating func add(
+    mutating func add(
         place: String = "7", payload: String = #"{"data":{"message_id":"msg-1"}}"#, orderID: String = "12345",
         messageID: String = "msg-1751896800000-vsgxl8m52", eventType: OrderEventType = .known(.orderCreated),
         time: WallTime = noon, orderType: OrderType? = nil, isDegraded: Bool = false, isSameEvent: Bool = false
