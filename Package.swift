@@ -89,13 +89,18 @@ let package = Package(
         // What monitoring asks.
         .target(name: "Console", dependencies: ["HTTPServer", "Pipeline", "Telemetry"]),
 
+        // What backends ask over HTTP.
+        .target(
+            name: "API",
+            dependencies: ["Digests", "HTTPServer", "JSONReader", "NotificationPayload", "Notifications", "Time"]),
+
         // The command line.
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "Arguments", "Broadcasts", "Console", "Sender", "Digests", "HTTPClient", "HTTPServer", "JSONReader",
+                "API", "Arguments", "Broadcasts", "Console", "Sender", "Digests", "HTTPClient", "HTTPServer", "JSONReader",
                 "KafkaClient", "NotificationPayload", "Notifications", "Pipeline", "ProviderStandIn", "Replay",
-                "Telemetry",
+                "Telemetry", "Time",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
@@ -122,6 +127,7 @@ let package = Package(
             name: "StreamingTests",
             dependencies: ["Hosting", "KafkaClient", "KafkaSimulation", "Streaming", "Telemetry", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
+        .testTarget(name: "APITests", dependencies: ["API", "HTTPServer", "JSONReader", "TestSupport", "Time"]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(
             name: "ProviderStandInTests", dependencies: ["CTLS", "Digests", "ProviderStandIn", "provider-stand-in"]),
@@ -213,6 +219,8 @@ if Context.environment["CARILLON_FUZZING"] != nil {
             dependencies: [
                 "Sender", "Digests", "FuzzSupport", "JSONReader", "NotificationPayload", "Notifications", "Time",
             ], path: "Tests/Fuzzing/FuzzAnswers"),
+        .executableTarget(
+            name: "FuzzHeads", dependencies: ["API", "FuzzSupport", "HTTPServer"], path: "Tests/Fuzzing/FuzzHeads"),
         .executableTarget(
             name: "FuzzPushes", dependencies: ["FuzzSupport", "NotificationPayload"], path: "Tests/Fuzzing/FuzzPushes"),
         .executableTarget(

@@ -18,12 +18,22 @@ package struct HTTPResponse: Sendable {
 
     package enum Status: UInt32, Sendable {
         case ok = 200
+        case accepted = 202
+        case noContent = 204
         case badRequest = 400
+        case unauthorized = 401
+        case forbidden = 403
         case notFound = 404
         case methodNotAllowed = 405
+        case notAcceptable = 406
+        case conflict = 409
         case contentTooLarge = 413
         case uriTooLong = 414
+        case unsupportedMediaType = 415
+        case unprocessableContent = 422
+        case tooManyRequests = 429
         case headersTooLarge = 431
+        case internalServerError = 500
         case serviceUnavailable = 503
     }
 }

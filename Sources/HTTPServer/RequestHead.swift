@@ -32,7 +32,7 @@ struct RequestHead {
         var hosts = 0
         var encodings = 0
         for header in request.headers {
-            guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isToken) else {
+            guard header.name.isHTTPToken else {
                 return .malformed("a header's name has a character that is not allowed")
             }
             guard header.value.utf8.allSatisfy({ $0 == 0x09 || $0 > 0x1F && $0 != 0x7F }) else {
@@ -51,7 +51,9 @@ struct RequestHead {
         if hosts > 1 { return .malformed("the header host is there more than once") }
         return nil
     }
+}
 
+extension RequestHead {
     init(
         _ connection: OpaquePointer, _ method: UnsafePointer<CChar>, _ target: String, _ targetSize: Int,
         _ version: UnsafePointer<CChar>
@@ -67,14 +69,6 @@ struct RequestHead {
         isInPlace =
             lines.areInPlace && version == method + strlen(method) + 1 + targetSize + 1
             && lines.next + 2 == method + size
-    }
-
-    /// RFC 9110, section 5.6.2.
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 }
 

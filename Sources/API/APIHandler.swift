@@ -1,0 +1,121 @@
+import HTTPServer
+import Synchronization
+import Time
+
+/// Answers the requests of backends: finds the endpoint, then whether the sender may use it, and only then takes the body.
+package final class APIHandler: HTTPHandler {
+    /// What the outside gives: the present time, a name for the next request, and chance from 0 to 1.
+    package struct Surroundings: Sendable {
+        package var now: @Sendable () -> WallTime
+        package var requestID: @Sendable () -> String
+        package var chance: @Sendable () -> Double
+
+        package init(
+            now: @escaping @Sendable () -> WallTime, requestID: @escaping @Sendable () -> String,
+            chance: @escaping @Sendable () -> Double
+        ) {
+            (self.now, self.requestID, self.chance) = (now, requestID, chance)
+        }
+    }
+
+    private let router: Router
+    private let environment: APIKey.Environment
+    private let rate: Int
+    private let surroundings: Surroundings
+    private let ring: Mutex<KeyRing>
+    /// By the ids of keys, which bound their number.
+    private let buckets = Mutex<[String: TokenBucket]>([:])
+
+    /// - Parameter rate: requests a second of a key that has no rate of its own.
+    package init(
+        _ router: Router, _ ring: KeyRing, _ environment: APIKey.Environment, rate: Int, _ surroundings: Surroundings
+    ) {
+        self.router = router
+        self.environment = environment
+        self.rate = rate
+        self.surroundings = surroundings
+        self.ring = Mutex(ring)
+    }
+
+    /// The file of keys was read again.
+    package func replace(_ new: KeyRing) {
+        ring.withLock { $0 = new }
+        let ids = Set(new.entries.map(\.id))
+        buckets.withLock { buckets in buckets = buckets.filter { ids.contains($0.key) } }
+    }
+
+    package func admit(_ head: IncomingRequest) -> HTTPAdmission {
+        let requestID = surroundings.requestID()
+        do throws(Problem) {
+            let match = try router.find(head)
+            let operation = match.endpoint.operation
+            var call = Call(
+                operation: operation, request: head, pathValues: match.pathValues, query: match.query,
+                headers: [("X-Request-Id", requestID)])
+            if !operation.scopes.isEmpty {
+                let key = try key(of: head, for: operation)
+                call.headers += try take(key)
+                call.key = key
+            }
+            try router.check(match, head)
+            let admitted = call
+            return .read(atMost: operation.largestBody) { request in
+                var call = admitted
+                call.request = request
+                do throws(Problem) {
+                    return try match.endpoint.answer(call)
+                } catch {
+                    var response = error.response(requestID: requestID)
+                    response.headers += call.headers
+                    return .now(response)
+                }
+            }
+        } catch {
+            return .refuse(response(to: error, requestID))
+        }
+    }
+
+    package func response(to refusal: HTTPRefusal) -> HTTPResponse {
+        response(to: Problem(refusal), surroundings.requestID())
+    }
+
+    private func response(to problem: Problem, _ requestID: String) -> HTTPResponse {
+        var response = problem.response(requestID: requestID)
+        response.headers.append(("X-Request-Id", requestID))
+        return response
+    }
+
+    private func key(of head: IncomingRequest, for operation: APIOperation) throws(Problem) -> KeyEntry {
+        let now = surroundings.now()
+        let ring = ring.withLock { $0 }
+        let entry: KeyEntry
+        do throws(KeyRefusal) {
+            entry = try ring.entry(head.header("authorization"), environment, at: now)
+        } catch {
+            throw Problem(error.code, error.code.advice)
+        }
+        guard operation.scopes.contains(where: entry.scopes.contains) else {
+            let scopes = operation.scopes.map(\.rawValue).joined(separator: " or ")
+            throw Problem(.scope, "the key does not have the scope; needed is \(scopes)")
+        }
+        return entry
+    }
+
+    /// - Returns: the headers that tell the client how much is left.
+    private func take(_ key: KeyEntry) throws(Problem) -> [(name: String, value: String)] {
+        let now = surroundings.now().milliseconds
+        let rate = key.rate ?? rate
+        let (isTaken, bucket) = buckets.withLock { buckets in
+            var bucket = buckets[key.id] ?? TokenBucket(rate: rate)
+            if bucket.rate != rate { bucket = TokenBucket(rate: rate) }
+            let isTaken = bucket.take(at: now)
+            buckets[key.id] = bucket
+            return (isTaken, bucket)
+        }
+        let headers = bucket.headers(isRefused: !isTaken, chance: isTaken ? 0 : surroundings.chance())
+        guard !isTaken else { return headers }
+        var problem = Problem(.quotaExceeded, "the key has sent too many requests; allowed are \(rate) a second")
+        problem.headers = headers
+        throw problem
+    }
+}

@@ -1,0 +1,102 @@
+import Digests
+
+/// The text of a key: `crl_live_<id>_<secret><checksum>`, eight digits, 43 and six, of 0–9, A–Z and a–z.
+///
+/// Scanners for secrets know it by its beginning, and a typing error is seen without the file of keys. It is a secret: it has
+/// no description, and nothing stores it.
+package struct APIKey {
+    package enum Environment: String, CaseIterable, Sendable {
+        case live
+        case test
+    }
+
+    package let environment: Environment
+    /// What logs and records call the key by.
+    package let id: String
+    package let text: String
+
+    private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+    private static let idCount = 8
+    /// 256 bits.
+    private static let secretCount = 43
+    private static let checksumCount = 6
+
+    /// A new key.
+    package init(_ environment: Environment) {
+        var random = SystemRandomNumberGenerator()
+        func make(_ count: Int) -> String {
+            String((0..<count).map { _ in Self.digits[Int.random(in: 0..<62, using: &random)] })
+        }
+        let id = make(Self.idCount)
+        let front = "crl_\(environment.rawValue)_\(id)_\(make(Self.secretCount))"
+        self.environment = environment
+        self.id = id
+        text = front + Self.checksum(of: front)
+    }
+
+    /// What a client sent.
+    init(_ text: some StringProtocol) throws(KeyRefusal) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0] == "crl", let environment = Environment(rawValue: String(parts[1])),
+            parts[2].utf8.count == Self.idCount, parts[3].utf8.count == Self.secretCount + Self.checksumCount,
+            parts[2].utf8.allSatisfy(Self.isDigit), parts[3].utf8.allSatisfy(Self.isDigit)
+        else { throw .noKey }
+        guard Self.checksum(of: text.dropLast(Self.checksumCount)) == text.suffix(Self.checksumCount) else {
+            throw .wrongChecksum
+        }
+        self.environment = environment
+        id = String(parts[2])
+        self.text = String(text)
+    }
+
+    /// In hex: what the file of keys has of it. 256 random bits need no slow hash.
+    package var hash: String { SHA256.hex(of: text) }
+
+    static func isID(_ text: String) -> Bool {
+        text.utf8.count == idCount && text.utf8.allSatisfy(isDigit)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
+    }
+
+    /// CRC-32 as zlib has it, the first digit the greatest.
+    private static func checksum(of text: some StringProtocol) -> String {
+        var remainder = UInt32.max
+        for byte in text.utf8 {
+            remainder ^= UInt32(byte)
+            for _ in 0..<8 { remainder = remainder >> 1 ^ (remainder & 1 == 1 ? 0xEDB8_8320 : 0) }
+        }
+        var rest = Int(~remainder)
+        var digits: [Character] = []
+        for _ in 0..<checksumCount {
+            digits.append(Self.digits[rest % 62])
+            rest /= 62
+        }
+        return String(digits.reversed())
+    }
+}
+
+/// Why a credential is not accepted. The client hears less than the log: a wrong secret is an unknown key.
+enum KeyRefusal: String, Error {
+    case noCredential = "no credential"
+    case noKey = "not a key"
+    case wrongChecksum = "a checksum that does not fit"
+    case otherEnvironment = "a key of another environment"
+    case unknownID = "an unknown id"
+    case wrongSecret = "a wrong secret"
+    case expired = "a key that has expired"
+
+    var code: ProblemCode {
+        switch self {
+        case .noCredential: .noCredential
+        case .noKey, .wrongChecksum, .otherEnvironment, .unknownID, .wrongSecret: .unknownKey
+        case .expired: .expiredToken
+        }
+    }
+}

@@ -1,0 +1,8 @@
+/// What a key may do. No scope includes another.
+package enum APIScope: String, CaseIterable, Sendable {
+    case send
+    case broadcast
+    case writeEvents = "events:write"
+    case readTraces = "trace:read"
+    case operate
+}

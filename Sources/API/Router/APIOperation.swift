@@ -1,0 +1,115 @@
+import HTTPServer
+
+/// What one method of one path does: the declaration from which it is routed, guarded and described.
+package struct APIOperation: Sendable {
+    package enum Method: String, CaseIterable, Sendable {
+        case get = "GET"
+        case put = "PUT"
+        case post = "POST"
+        case delete = "DELETE"
+    }
+
+    package struct Parameter: Sendable {
+        package var name: String
+        package var summary: String
+        package var schema: Document
+
+        package init(_ name: String, _ summary: String, _ schema: Document) {
+            (self.name, self.summary, self.schema) = (name, summary, schema)
+        }
+    }
+
+    package struct Body: Sendable {
+        /// Of the content.
+        package var types: [String]
+        package var schema: Document
+        package var largest: Int
+
+        package init(_ schema: Document, types: [String] = ["application/json"], largest: Int = 64 << 10) {
+            (self.types, self.largest, self.schema) = (types, largest, schema)
+        }
+    }
+
+    package struct Response: Sendable {
+        package var status: HTTPResponse.Status
+        package var summary: String
+        /// nil: without a body.
+        package var schema: Document?
+
+        package init(_ status: HTTPResponse.Status, _ summary: String, _ schema: Document? = nil) {
+            (self.status, self.summary, self.schema) = (status, summary, schema)
+        }
+    }
+
+    package var name: String
+    package var method: Method
+    package var path: PathTemplate
+    package var summary: String
+    /// One of these; empty: whoever asks, without a key.
+    package var scopes: [APIScope]
+    package var pathParameters: [Parameter]
+    package var query: [Parameter]
+    package var body: Body?
+    package var responses: [Response]
+    /// Beside those that every operation may have.
+    package var problems: [ProblemCode]
+
+    package init(
+        _ name: String, _ method: Method, _ path: PathTemplate, _ summary: String, scopes: [APIScope] = [],
+        pathParameters: [Parameter] = [], query: [Parameter] = [], body: Body? = nil, responses: [Response],
+        problems: [ProblemCode] = []
+    ) {
+        (self.name, self.method, self.path, self.summary, self.scopes) = (name, method, path, summary, scopes)
+        (self.pathParameters, self.query, self.body) = (pathParameters, query, body)
+        (self.responses, self.problems) = (responses, problems)
+    }
+
+    /// A body on an operation that has none is ignored up to here.
+    static let largestIgnored = 1024
+
+    var largestBody: Int { body?.largest ?? Self.largestIgnored }
+
+    /// Every problem that it may answer with.
+    var allProblems: [ProblemCode] {
+        var all: Set<ProblemCode> = [
+            .badPath, .badHeader, .notFound, .methodNotAllowed, .notAcceptable, .tooLarge, .uriTooLong,
+            .headersTooLarge,
+            .defect, .overloaded, .draining,
+        ]
+        if !scopes.isEmpty { all.formUnion([.noCredential, .unknownKey, .expiredToken, .scope, .quotaExceeded]) }
+        if body != nil { all.formUnion([.notJSON, .duplicateMember, .badEncoding, .mediaType, .badRequest]) }
+        all.formUnion(problems)
+        return ProblemCode.allCases.filter(all.contains)
+    }
+}
+
+/// A path whose segments in braces may be anything that is not empty: `/v1/requests/{request_id}`.
+package struct PathTemplate: ExpressibleByStringLiteral, Sendable {
+    package let text: String
+    private let segments: [Substring]
+
+    package init(stringLiteral text: String) {
+        self.text = text
+        segments = text.split(separator: "/")
+    }
+
+    package var parameters: [String] { segments.filter(Self.isParameter).map { String($0.dropFirst().dropLast()) } }
+
+    /// - Parameter path: the decoded segments.
+    /// - Returns: the values of the parameters in their order; nil if the path is another one.
+    func match(_ path: [String]) -> [String]? {
+        guard path.count == segments.count else { return nil }
+        var values: [String] = []
+        for (segment, part) in zip(segments, path) {
+            if Self.isParameter(segment) {
+                guard !part.isEmpty else { return nil }
+                values.append(part)
+            } else if segment != part {
+                return nil
+            }
+        }
+        return values
+    }
+
+    private static func isParameter(_ segment: Substring) -> Bool { segment.first == "{" }
+}

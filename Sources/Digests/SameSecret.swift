@@ -1,0 +1,9 @@
+import COpenSSL
+
+/// Compares secrets, or hashes of them, in a time that does not depend on where they differ.
+package enum SameSecret {
+    package static func check(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        return left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
+    }
+}
