@@ -31,7 +31,7 @@ struct Carillon: ParsableCommand {
             CommandGroup(
                 "Set up",
                 [
-                    DemoCommand.self, StandInCommand.self, TopicsCommand.self, CheckConfigCommand.self,
+                    DemoCommand.self, StandInCommand.self, TopicsCommand.self, CheckConfigCommand.self, APICommand.self,
                     CompletionCommand.self,
                 ]),
         ],
