@@ -98,7 +98,8 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "API", "Arguments", "Broadcasts", "Console", "Sender", "Digests", "HTTPClient", "HTTPServer", "JSONReader",
+                "API", "Arguments", "Broadcasts", "Console", "Sender", "Digests", "HTTPClient", "HTTPServer",
+                "JSONReader",
                 "KafkaClient", "NotificationPayload", "Notifications", "Pipeline", "ProviderStandIn", "Replay",
                 "Telemetry", "Time",
             ],
