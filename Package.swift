@@ -92,7 +92,10 @@ let package = Package(
         // What backends ask over HTTP.
         .target(
             name: "API",
-            dependencies: ["Digests", "HTTPServer", "JSONReader", "NotificationPayload", "Notifications", "Time"]),
+            dependencies: [
+                "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
+                "Pipeline", "Streaming", "Telemetry", "Time",
+            ]),
 
         // The command line.
         .executableTarget(
@@ -128,7 +131,13 @@ let package = Package(
             name: "StreamingTests",
             dependencies: ["Hosting", "KafkaClient", "KafkaSimulation", "Streaming", "Telemetry", "TestSupport"]),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer"]),
-        .testTarget(name: "APITests", dependencies: ["API", "HTTPServer", "JSONReader", "TestSupport", "Time"]),
+        .testTarget(
+            name: "APITests",
+            dependencies: [
+                "API", "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "Pipeline", "Telemetry",
+                "TestSupport",
+                "Time",
+            ]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(
             name: "ProviderStandInTests", dependencies: ["CTLS", "Digests", "ProviderStandIn", "provider-stand-in"]),
@@ -173,7 +182,8 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "Arguments", "Broadcasts", "carillon", "Console", "HTTPServer", "KafkaClient", "NotificationPayload",
+                "API", "Arguments", "Broadcasts", "carillon", "Console", "HTTPServer", "KafkaClient",
+                "NotificationPayload",
                 "Notifications", "Pipeline", "ProviderStandIn", "Replay", "Telemetry", "TestSupport",
             ]),
     ],

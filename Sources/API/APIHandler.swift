@@ -4,17 +4,20 @@ import Time
 
 /// Answers the requests of backends: finds the endpoint, then whether the sender may use it, and only then takes the body.
 package final class APIHandler: HTTPHandler {
-    /// What the outside gives: the present time, a name for the next request, and chance from 0 to 1.
+    /// What the outside gives: the present time, a name for the next request, and chance from 0 to 1; and what hears of
+    /// each answer, with the time that it took.
     package struct Surroundings: Sendable {
         package var now: @Sendable () -> WallTime
         package var requestID: @Sendable () -> String
         package var chance: @Sendable () -> Double
+        package var answered: @Sendable (Call, HTTPResponse.Status, Duration) -> Void
 
         package init(
             now: @escaping @Sendable () -> WallTime, requestID: @escaping @Sendable () -> String,
-            chance: @escaping @Sendable () -> Double
+            chance: @escaping @Sendable () -> Double,
+            answered: @escaping @Sendable (Call, HTTPResponse.Status, Duration) -> Void = { _, _, _ in }
         ) {
-            (self.now, self.requestID, self.chance) = (now, requestID, chance)
+            (self.now, self.requestID, self.chance, self.answered) = (now, requestID, chance, answered)
         }
     }
 
@@ -45,43 +48,54 @@ package final class APIHandler: HTTPHandler {
     }
 
     package func admit(_ head: IncomingRequest) -> HTTPAdmission {
-        let requestID = surroundings.requestID()
+        let began = ContinuousClock.now
+        var call = Call(
+            operation: nil, request: head, id: surroundings.requestID(), pathValues: [], query: [], headers: [])
+        call.headers = [("X-Request-Id", call.id)]
         do throws(Problem) {
             let match = try router.find(head)
             let operation = match.endpoint.operation
-            var call = Call(
-                operation: operation, request: head, pathValues: match.pathValues, query: match.query,
-                headers: [("X-Request-Id", requestID)])
+            (call.operation, call.pathValues, call.query) = (operation, match.pathValues, match.query)
             if !operation.scopes.isEmpty {
                 let key = try key(of: head, for: operation)
-                call.headers += try take(key)
                 call.key = key
+                call.headers += try take(key)
             }
             try router.check(match, head)
             let admitted = call
             return .read(atMost: operation.largestBody) { request in
                 var call = admitted
                 call.request = request
-                do throws(Problem) {
-                    return try match.endpoint.answer(call)
-                } catch {
-                    var response = error.response(requestID: requestID)
-                    response.headers += call.headers
-                    return .now(response)
-                }
+                return self.reply(to: call, match.endpoint, began)
             }
         } catch {
-            return .refuse(response(to: error, requestID))
+            return .refuse(told(call, began, call.response(to: error)))
+        }
+    }
+
+    private func reply(to call: Call, _ endpoint: Endpoint, _ began: ContinuousClock.Instant) -> HTTPReply {
+        do throws(Problem) {
+            switch try endpoint.answer(call) {
+            case .now(let response): return .now(told(call, began, response))
+            case .later(let time, let otherwise, let begin):
+                let exchange = HTTPExchange(otherwise: call.response(to: otherwise)) { _ = self.told(call, began, $0) }
+                begin { exchange.answer($0) }
+                return .later(exchange, within: time)
+            }
+        } catch {
+            return .now(told(call, began, call.response(to: error)))
         }
     }
 
     package func response(to refusal: HTTPRefusal) -> HTTPResponse {
-        response(to: Problem(refusal), surroundings.requestID())
+        let id = surroundings.requestID()
+        var response = Problem(refusal).response(requestID: id)
+        response.headers.append(("X-Request-Id", id))
+        return response
     }
 
-    private func response(to problem: Problem, _ requestID: String) -> HTTPResponse {
-        var response = problem.response(requestID: requestID)
-        response.headers.append(("X-Request-Id", requestID))
+    private func told(_ call: Call, _ began: ContinuousClock.Instant, _ response: HTTPResponse) -> HTTPResponse {
+        surroundings.answered(call, response.status, .now - began)
         return response
     }
 

@@ -2,20 +2,13 @@ import HTTPServer
 
 /// What says how to use the others, without a key.
 package enum ContractEndpoints {
+    static let operations = [describe, explain]
+
     /// - Parameter description: of all endpoints, these among them.
     package static func make(_ description: @escaping @Sendable () -> Document) -> [Endpoint] {
         [
-            Endpoint(
-                APIOperation(
-                    "getDescription", .get, "/openapi.json", "This description.",
-                    responses: [APIOperation.Response(.ok, "OpenAPI 3.1", ["type": "object"])])
-            ) { call in .now(call.response(.ok, description())) },
-            Endpoint(
-                APIOperation(
-                    "getProblem", .get, "/problems/{code}", "What a problem is, and what to do.",
-                    pathParameters: [APIOperation.Parameter("code", "Of the problem.", ["type": "string"])],
-                    responses: [APIOperation.Response(.ok, "The problem's kind", kind)])
-            ) { call throws(Problem) in
+            Endpoint(describe) { call in .now(call.response(.ok, description())) },
+            Endpoint(explain) { call throws(Problem) in
                 guard let code = ProblemCode(rawValue: call.pathValues[0]) else {
                     throw Problem(.notFound, "there is no such kind of problem; /openapi.json has all of them")
                 }
@@ -29,6 +22,15 @@ package enum ContractEndpoints {
             },
         ]
     }
+
+    private static let describe = APIOperation(
+        "getDescription", .get, "/openapi.json", "This description.",
+        responses: [APIOperation.Response(.ok, "OpenAPI 3.1", ["type": "object"])])
+
+    private static let explain = APIOperation(
+        "getProblem", .get, "/problems/{code}", "What a problem is, and what to do.",
+        pathParameters: [APIOperation.Parameter("code", "Of the problem.", ["type": "string"])],
+        responses: [APIOperation.Response(.ok, "The problem's kind", kind)])
 
     private static let kind: Document = [
         "type": "object",

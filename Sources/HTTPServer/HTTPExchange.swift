@@ -25,22 +25,29 @@ package final class HTTPExchange: Sendable {
 
     /// The answer at the end of the time.
     private let otherwise: HTTPResponse
+    private let answered: @Sendable (HTTPResponse) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter otherwise: what the server answers if nobody else does.
-    package init(otherwise: HTTPResponse) {
+    /// - Parameters:
+    ///   - otherwise: what the server answers if nobody else does.
+    ///   - answered: is told the answer, before the client gets it.
+    package init(otherwise: HTTPResponse, answered: @escaping @Sendable (HTTPResponse) -> Void = { _ in }) {
         self.otherwise = otherwise
+        self.answered = answered
     }
 
     package func answer(_ response: HTTPResponse) {
-        state.withLock { state in
-            guard state.answer == nil else { return }
-            state.answer = response
-            Self.resume(&state)
+        let isFirst = state.withLock { state in
+            defer { if state.answer == nil { state.answer = response } }
+            return state.answer == nil
         }
+        guard isFirst else { return }
+        answered(response)
+        state.withLock { Self.resume(&$0) }
     }
 
-    package var isAnswered: Bool { state.withLock { $0.answer != nil } }
+    /// nil as long as nobody has answered.
+    package var given: HTTPResponse? { state.withLock { $0.answer } }
 
     func answerLate() {
         answer(otherwise)

@@ -31,6 +31,23 @@ package struct RequestTarget: Equatable, Sendable {
         }
     }
 
+    /// A segment of a path, with an escape for all that is not unreserved (RFC 3986, section 2.3).
+    package static func encoded(_ segment: String) -> String {
+        var text = ""
+        for byte in segment.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                text += byte < 16 ? "%0" : "%"
+                text += String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return text
+    }
+
     /// A plus sign stays one: that it is a blank holds for forms only.
     private static func decode(_ text: Substring) -> String? {
         var bytes: [UInt8] = []

@@ -8,6 +8,8 @@ package enum RoleName: String, CaseIterable, Sendable {
     case broadcasts
     /// Pushes are sent to their providers.
     case deliver
+    /// Backends ask over HTTP.
+    case api
 
     package init?(code: String) { self.init(rawValue: code) }
 }

@@ -44,7 +44,7 @@ struct RoleEndings {
         guard let error = error as? PipelineError else { return false }
         switch (role, error) {
         case (.broadcasts, .notAuthorized), (.broadcasts, .decisionNeeded), (.deliver, .notAuthorized),
-            (.deliver, .decisionNeeded):
+            (.deliver, .decisionNeeded), (.api, .notAuthorized), (.api, .decisionNeeded):
             return true
         case (.pipeline, _), (_, .instanceInUse), (_, .defect), (_, .unplaceableRecord), (_, .notDrained): return false
         }

@@ -18,7 +18,8 @@ struct Carillon: ParsableCommand {
         version: Version.text,
         groups: [
             CommandGroup(
-                "Run", [RunCommand.self, DeliverCommand.self, BroadcastsCommand.self, ReadyCommand.self]),
+                "Run",
+                [RunCommand.self, DeliverCommand.self, BroadcastsCommand.self, APICommand.self, ReadyCommand.self]),
             CommandGroup(
                 "Send",
                 [
@@ -31,7 +32,7 @@ struct Carillon: ParsableCommand {
             CommandGroup(
                 "Set up",
                 [
-                    DemoCommand.self, StandInCommand.self, TopicsCommand.self, CheckConfigCommand.self, APICommand.self,
+                    DemoCommand.self, StandInCommand.self, TopicsCommand.self, CheckConfigCommand.self,
                     CompletionCommand.self,
                 ]),
         ],

@@ -27,7 +27,7 @@ import Time
         let traces = APIOperation(
             "explain", .get, "/v1/explain", "Explains.", scopes: [.readTraces],
             responses: [APIOperation.Response(.ok, "told")])
-        let echo: @Sendable (Call) throws(Problem) -> HTTPReply = { call throws(Problem) in
+        let echo: @Sendable (Call) throws(Problem) -> Endpoint.Reply = { call throws(Problem) in
             if call.request.body == Array("bad".utf8) {
                 var problem = Problem(.badRequest, "a is missing; allowed is a text")
                 problem.places = [Problem.Place(pointer: "/a", code: "missing", detail: problem.detail)]
@@ -37,7 +37,8 @@ import Time
                 call.response(
                     .accepted,
                     [
-                        "operation": .text(call.operation.name), "path": .list(call.pathValues.map(Document.text)),
+                        "operation": .text(call.operation?.name ?? ""),
+                        "path": .list(call.pathValues.map(Document.text)),
                         "body": .text(String(decoding: call.request.body, as: UTF8.self)),
                     ]))
         }

@@ -6,8 +6,7 @@ import Testing
 
 @Suite("API: the description") struct DescriptionTests {
     private func describe(_ operations: [APIOperation]) -> String {
-        let nothing: @Sendable (Call) throws(Problem) -> HTTPReply = { call in .now(call.response(.ok, [:])) }
-        return Router(operations.map { Endpoint($0, nothing) }).openAPI(version: "1").json
+        Router.openAPI(operations, version: "1").json
     }
 
     private let operations = [
@@ -35,7 +34,7 @@ import Testing
 
     @Test("each parameter of a path is described, and no two operations have the same name or the same way")
     func declarations() {
-        let all = operations + ContractEndpoints.make { [:] }.map(\.operation)
+        let all = operations + APIDescription.operations
         for operation in all { #expect(operation.path.parameters == operation.pathParameters.map(\.name)) }
         #expect(Set(all.map(\.name)).count == all.count)
         #expect(Set(all.map { $0.method.rawValue + $0.path.text }).count == all.count)

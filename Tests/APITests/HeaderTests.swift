@@ -40,15 +40,4 @@ import Testing
         #expect(IdempotencyKey.read(header) == key)
         #expect(IdempotencyKey.read(String(repeating: "a", count: 255)) != nil)
     }
-
-    @Test(
-        "a client may wait up to ten seconds, or not at all; what is not understood is ignored",
-        arguments: [
-            ([], 2), (["wait=0"], 0), (["wait=7"], 7), (["wait=3600"], 10), (["respond-async"], 0), (["wait=-1"], 2),
-            (["wait=x"], 2), (["return=minimal, Wait = 5; foo"], 5), (["wait=1", "wait=5"], 1),
-            (["wait=99999999999999999999"], 2), (["respond-async, wait=5"], 0), ([";,=;"], 2),
-        ])
-    func prefer(headers: [String], seconds: Int) {
-        #expect(Prefer.wait(headers, default: 2) == seconds)
-    }
 }

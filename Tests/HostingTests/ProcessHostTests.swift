@@ -53,7 +53,7 @@ struct ProcessHostTests {
     @Test("a shutdown drains every role once each")
     func drains() async throws {
         let roles = RoleName.allCases.map { PlayedRole($0) }
-        let host = host(roles[0], roles[1], roles[2])
+        let host = ProcessHost(roles, logger: Logger(label: "test", level: .critical), metrics: metrics)
         host.shutdown()
         try await host.run()
         #expect(roles.allSatisfy { $0.shutdowns.load(ordering: .relaxed) == 1 })

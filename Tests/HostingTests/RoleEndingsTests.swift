@@ -14,7 +14,7 @@ struct RoleEndingsTests {
 
     @Test("one that only a person can mend stops alone, and says what it needs", arguments: mendable)
     func stopsAlone(error: PipelineError) {
-        for role in [RoleName.broadcasts, .deliver] {
+        for role in [RoleName.broadcasts, .deliver, .api] {
             var endings = endings()
             #expect(endings.ended(role, error, hasWorked: true) == .stopsAlone)
             #expect(endings.stopped == [role: error.description] && !endings.isEnding)
@@ -88,6 +88,7 @@ struct RoleEndingsTests {
         endings.drains()
         _ = endings.ended(.pipeline, nil, hasWorked: true)
         _ = endings.ended(.broadcasts, nil, hasWorked: true)
+        _ = endings.ended(.api, nil, hasWorked: true)
         #expect(endings.failure as? PipelineError == .notAuthorized("an ACL"))
         #expect(endings.running.isEmpty)
     }

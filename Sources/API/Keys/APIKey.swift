@@ -1,14 +1,12 @@
 import Digests
+import Pipeline
 
 /// The text of a key: `crl_live_<id>_<secret><checksum>`, eight digits, 43 and six, of 0–9, A–Z and a–z.
 ///
 /// Scanners for secrets know it by its beginning, and a typing error is seen without the file of keys. It is a secret: it has
 /// no description, and nothing stores it.
 package struct APIKey {
-    package enum Environment: String, CaseIterable, Sendable {
-        case live
-        case test
-    }
+    package typealias Environment = APIConfiguration.Environment
 
     package let environment: Environment
     /// What logs and records call the key by.

@@ -17,15 +17,20 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     case methodNotAllowed = "method-not-allowed"
     case notAcceptable = "not-acceptable"
     case otherContent = "other-content"
+    case keyReused = "idempotency-key-reused"
     case tooLarge = "too-large"
     case uriTooLong = "uri-too-long"
     case mediaType = "media-type"
     case badRequest = "bad_request"
+    case conflictingValue = "conflicting_value"
+    case unknownType = "unknown_type"
+    case payloadTooLarge = "payload_too_large"
     case quotaExceeded = "quota-exceeded"
     case headersTooLarge = "headers-too-large"
     case defect
     case notRecorded = "not-recorded"
     case outcomeUnknown = "outcome-unknown"
+    case starting
     case overloaded
     case draining
 
@@ -41,11 +46,11 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .tooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
         case .mediaType: .unsupportedMediaType
-        case .badRequest: .unprocessableContent
+        case .badRequest, .conflictingValue, .unknownType, .payloadTooLarge, .keyReused: .unprocessableContent
         case .quotaExceeded: .tooManyRequests
         case .headersTooLarge: .headersTooLarge
         case .defect: .internalServerError
-        case .notRecorded, .outcomeUnknown, .overloaded, .draining: .serviceUnavailable
+        case .notRecorded, .outcomeUnknown, .starting, .overloaded, .draining: .serviceUnavailable
         }
     }
 
@@ -67,15 +72,20 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .methodNotAllowed: "The resource does not have this method"
         case .notAcceptable: "The answer has no type that the client accepts"
         case .otherContent: "The id is used for something else"
+        case .keyReused: "The Idempotency-Key is used for something else"
         case .tooLarge: "The body is too large"
         case .uriTooLong: "The path and query are too long"
         case .mediaType: "The body is of another type"
         case .badRequest: "The request cannot be used"
+        case .conflictingValue: "Two values contradict each other"
+        case .unknownType: "The type is not known"
+        case .payloadTooLarge: "The push is too large for its providers"
         case .quotaExceeded: "Too many requests"
         case .headersTooLarge: "The headers are too large"
         case .defect: "The server has a defect"
         case .notRecorded: "Nothing was recorded"
         case .outcomeUnknown: "It is not known whether it was recorded"
+        case .starting: "The server has not read what it needs"
         case .overloaded: "The server has too much to do"
         case .draining: "The server is about to end"
         }
@@ -85,15 +95,15 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     package var advice: String {
         switch self {
         case .notJSON, .duplicateMember, .badEncoding, .badPath, .badHeader, .notFound, .methodNotAllowed,
-            .notAcceptable,
-            .tooLarge, .uriTooLong, .mediaType, .badRequest, .headersTooLarge:
+            .notAcceptable, .tooLarge, .uriTooLong, .mediaType, .badRequest, .conflictingValue, .unknownType,
+            .payloadTooLarge, .headersTooLarge:
             "Repeating the same request does not help: correct it as its detail says."
         case .noCredential, .unknownKey, .expiredToken:
             "Send the header Authorization: Bearer, with a key that carillon api key create made."
         case .scope, .audienceNotAllowed, .appNotAllowed:
             "Use a key that may; carillon api key list shows what each may."
-        case .otherContent: "Use another id. What was recorded under this one stays."
-        case .quotaExceeded, .overloaded, .draining: "Repeat the request after the time in Retry-After."
+        case .otherContent, .keyReused: "Use another id. What was recorded under this one stays."
+        case .quotaExceeded, .starting, .overloaded, .draining: "Repeat the request after the time in Retry-After."
         case .defect: "Repeat the request once; report it with the id in the member request."
         case .notRecorded: "Nothing was written. Repeat the request after the time in Retry-After."
         case .outcomeUnknown: "It may have been written. Repeat the same request: it is not done twice."

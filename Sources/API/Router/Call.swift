@@ -1,9 +1,14 @@
 import HTTPServer
+import KafkaClient
+import Notifications
 
 /// A request that was routed, and whose sender may make it.
 package struct Call: Sendable {
-    package var operation: APIOperation
+    /// nil where it was not routed.
+    package var operation: APIOperation?
     package var request: IncomingRequest
+    /// What the log calls it by.
+    package var id: String
     /// In the order of the path.
     package var pathValues: [String]
     package var query: [RequestTarget.Parameter]
@@ -12,19 +17,44 @@ package struct Call: Sendable {
     /// Of every answer: the name of the request, and what the key has left.
     package var headers: [(name: String, value: String)]
 
-    package func response(_ status: HTTPResponse.Status, _ document: Document) -> HTTPResponse {
+    package func response(
+        _ status: HTTPResponse.Status, _ document: Document, _ more: [(name: String, value: String)] = []
+    ) -> HTTPResponse {
         HTTPResponse(
-            status, contentType: "application/json", headers: headers + [("Cache-Control", "no-store")],
+            status, contentType: "application/json", headers: headers + more + [("Cache-Control", "no-store")],
             body: document.json)
+    }
+
+    /// Of every record that is written for it: who asked, and the trace that it belongs to.
+    var recordHeaders: [RecordHeader] {
+        var headers = key.map { [RecordHeader("by", Array("key:\($0.id)".utf8))] } ?? []
+        if let trace = request.header("traceparent").map({ Array($0.utf8) }), trace.withUnsafeBytes(Traceparent.isValid)
+        {
+            headers.append(RecordHeader("traceparent", trace))
+        }
+        return headers
+    }
+
+    package func response(to problem: Problem) -> HTTPResponse {
+        var response = problem.response(requestID: id)
+        response.headers += headers
+        return response
     }
 }
 
 /// An operation and what does it.
 package struct Endpoint: Sendable {
-    package var operation: APIOperation
-    package var answer: @Sendable (Call) throws(Problem) -> HTTPReply
+    package enum Reply: Sendable {
+        case now(HTTPResponse)
+        /// `begin` gets what takes the answer, on any thread; the problem is the answer where none comes in this time.
+        case later(
+            within: Duration, otherwise: Problem, begin: @Sendable (@escaping @Sendable (HTTPResponse) -> Void) -> Void)
+    }
 
-    package init(_ operation: APIOperation, _ answer: @escaping @Sendable (Call) throws(Problem) -> HTTPReply) {
+    package var operation: APIOperation
+    package var answer: @Sendable (Call) throws(Problem) -> Reply
+
+    package init(_ operation: APIOperation, _ answer: @escaping @Sendable (Call) throws(Problem) -> Reply) {
         self.operation = operation
         self.answer = answer
     }

@@ -2,11 +2,12 @@ extension Router {
     /// The description of every operation, OpenAPI 3.1.
     ///
     /// - Parameter schemas: what the schemas of operations refer to, `#/components/schemas/…`.
-    package func openAPI(version: String, schemas: [(name: String, value: Document)] = []) -> Document {
+    static func openAPI(
+        _ operations: [APIOperation], version: String, schemas: [(name: String, value: Document)] = []
+    ) -> Document {
         var paths: [(name: String, value: Document)] = []
-        for endpoint in endpoints {
-            let operation = endpoint.operation
-            let member = (name: operation.method.rawValue.lowercased(), value: Self.describe(operation))
+        for operation in operations {
+            let member = (name: operation.method.rawValue.lowercased(), value: describe(operation))
             if let index = paths.firstIndex(where: { $0.name == operation.path.text }),
                 case .object(let members) = paths[index].value
             {
@@ -24,7 +25,7 @@ extension Router {
             "paths": .object(paths),
             "components": [
                 "securitySchemes": ["key": ["type": "http", "scheme": "bearer", "bearerFormat": "crl_live_…"]],
-                "schemas": .object(schemas + [("Problem", Self.problem)]),
+                "schemas": .object(schemas + [("Problem", problem)]),
             ],
         ]
     }

@@ -12,6 +12,8 @@ final class ClientCallbacks {
     var saslMechanism: String?
     /// Records that failed permanently since they were last taken.
     var failures: [DeliveryFailure] = []
+    /// What became of each record since they were last taken; nil: only failures are reported.
+    var reports: [DeliveryReport]?
     /// Codes and texts of the errors that no call caused; beyond ``maxErrors`` the oldest are dropped.
     var errors: [(code: rd_kafka_resp_err_t, text: String)] = []
     /// The latest reason why no broker could be reached, and when it was reported.
@@ -58,7 +60,12 @@ func logReceived(
 func deliveryReported(
     _ client: OpaquePointer?, _ message: UnsafePointer<rd_kafka_message_t>?, _ opaque: UnsafeMutableRawPointer?
 ) {
-    guard let message, message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+    guard let message else { return }
+    if let callbacks = ClientCallbacks.of(opaque), callbacks.reports != nil {
+        callbacks.reports?.append(DeliveryReport(message))
+        return
+    }
+    guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
     let error = KafkaError(message.pointee.err, of: .producer, operation: "produce", partition: message.partition)
     if error.kind == .purged { return }
     guard let callbacks = ClientCallbacks.of(opaque), callbacks.failures.count < ClientCallbacks.maxFailures else {

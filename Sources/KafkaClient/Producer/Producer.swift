@@ -19,12 +19,16 @@ public struct Producer: ~Copyable {
     /// (docs/kafka.md 4).
     public internal(set) var hasRepeatedRequests = false
 
-    /// - Parameter sink: receives librdkafka's log lines, on librdkafka's threads.
+    /// - Parameters:
+    ///   - reportsEach: whether ``takeReports()`` tells of each record; then ``takeFailures()`` tells of none.
+    ///   - sink: receives librdkafka's log lines, on librdkafka's threads.
     /// - Throws: `.configuration`. An unreachable broker is reported later, by ``takeErrors()``.
     public init(
-        settings: Settings, transactionalID: String? = nil, logger sink: @escaping ClientLog.Sink = { _ in }
+        settings: Settings, transactionalID: String? = nil, reportsEach: Bool = false,
+        logger sink: @escaping ClientLog.Sink = { _ in }
     ) throws(KafkaError) {
         var fixed = ClientSettings.producerFixed
+        if reportsEach { fixed["delivery.report.only.error"] = "false" }
         var defaults = ClientSettings.producerDefaults
         if let transactionalID {
             fixed["transactional.id"] = transactionalID
@@ -34,6 +38,7 @@ public struct Producer: ~Copyable {
             .producer,
             settings: ClientSettings.merged(fixed: fixed, user: settings, defaults: defaults, for: .producer),
             callbacks: ClientCallbacks(sink: sink))
+        if reportsEach { handle.callbacks.reports = [] }
         topics = ProducerTopics(of: handle)
         self.handle = handle
         isTransactional = transactionalID != nil
@@ -64,6 +69,13 @@ public struct Producer: ~Copyable {
             if !isTransactional, failure.error.recovery == .abortTransaction { failure.error.recovery = .giveUp }
             return failure
         }
+    }
+
+    /// What became of each record since the last call, where the producer reports each.
+    public mutating func takeReports() -> [DeliveryReport] {
+        guard let reports = handle.callbacks.reports, !reports.isEmpty else { return [] }
+        handle.callbacks.reports?.removeAll(keepingCapacity: true)
+        return reports
     }
 
     /// The tag for records whose append time or place is wanted: see ``takeAppendTime()`` and ``takeAppendPlace()``.

@@ -33,6 +33,8 @@ public struct PipelineConfiguration: Sendable {
     public var broadcasts = BroadcastLimits()
     /// How `carillon deliver` sends; the pipeline itself does not use it.
     public var delivery = SenderConfiguration()
+    /// How backends ask over HTTP; only the role `api` uses it.
+    public var api = APIConfiguration()
     /// A device that was last seen longer ago gets nothing (docs/rules.md §1.7).
     public var subscriptionsMaxAge: Duration = .days(270)
     /// Fan-out pauses when the table has been behind its topic for this long (docs/code.md §6).

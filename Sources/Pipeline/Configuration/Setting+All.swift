@@ -7,6 +7,7 @@ extension Setting {
         identity + topics + state + rules + events + audiences + orders + requests + broadcasts + rendering + fanOut
         + transactions
         + delivery
+        + api
         + monitoring
         + logging
 

@@ -1,15 +1,16 @@
 import Arguments
 
-/// `carillon api`
+/// `carillon api …`
 struct APICommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "api",
-        abstract: "Make, list and revoke the keys of the HTTP API.",
+        abstract: "Take requests for notifications over HTTP, and make the keys for it.",
         examples: [
-            ("carillon api key create --scope send --file keys.json", "A key that may send."),
-            ("carillon api key list --file keys.json", "What each key may."),
+            ("carillon api key create --scope send --note shop --file keys.json", "A key that may send."),
+            ("carillon api --config carillon.properties --listen 127.0.0.1:8080", "Takes requests."),
         ],
-        subcommands: [KeyCommand.self])
+        subcommands: [APIRunCommand.self, KeyCommand.self],
+        defaultSubcommand: APIRunCommand.self)
 }
 
 /// `carillon api key`

@@ -21,6 +21,10 @@ struct ExposureCheck {
                 "kafka.ssl.endpoint.identification.algorithm=none: any host with a certificate of the authority is taken "
                     + "for a broker; the default is https")
         }
+        if let address = configuration.api.http, !["127.0.0.1", "::1", "localhost"].contains(address.host) {
+            warnings.append(
+                "api.http=\(address): keys go over the network without encryption; use 127.0.0.1 and a proxy with TLS")
+        }
         if let address = configuration.http, ["", "0.0.0.0", "::"].contains(address.host) {
             warnings.append(
                 "http=\(address): whoever reaches this host can read /metrics, which has no login; in a container let a "

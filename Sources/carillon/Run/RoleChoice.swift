@@ -1,3 +1,4 @@
+import API
 import Arguments
 import Broadcasts
 import Pipeline
@@ -13,6 +14,7 @@ struct RoleChoice: ExpressibleByArgument {
     static let words = RoleName.allCases.map(\.rawValue) + ["all"]
     static let all = RoleChoice(names: nil)
     static let pipeline = RoleChoice(names: [.pipeline])
+    static let api = RoleChoice(names: [.api])
 
     var argumentText: String { names.map { $0.map(\.rawValue).joined(separator: ",") } ?? "all" }
 
@@ -38,7 +40,15 @@ struct RoleChoice: ExpressibleByArgument {
     /// - Throws: all that are named and have no settings.
     func roles(_ configuration: PipelineConfiguration) throws(CommandFailure) -> [RoleName] {
         let missing = RoleName.allCases.compactMap { role in role.missingSetting(of: configuration).map { (role, $0) } }
-        guard let names else { return RoleName.allCases.filter { role in !missing.contains { $0.0 == role } } }
+        guard let names else {
+            // An API with an address and without a key is a mistake.
+            let isMistaken = configuration.api.http != nil && missing.contains { $0.0 == .api }
+            guard !isMistaken else {
+                throw CommandFailure(
+                    .configuration, lines: missing.filter { $0.0 == .api }.map { "--roles all: \($0.1)" })
+            }
+            return RoleName.allCases.filter { role in !missing.contains { $0.0 == role } }
+        }
         let lines = missing.filter { names.contains($0.0) }.map { "--roles \($0.0): \($0.1)" }
         guard lines.isEmpty else { throw CommandFailure(.configuration, lines: lines) }
         return RoleName.allCases.filter(names.contains)
@@ -52,6 +62,7 @@ extension RoleName {
         case .pipeline: nil
         case .broadcasts: BroadcastService.missingSetting(of: configuration)
         case .deliver: SenderService.missingSetting(of: configuration)
+        case .api: APIService.missingSetting(of: configuration)
         }
     }
 }

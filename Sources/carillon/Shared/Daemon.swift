@@ -1,3 +1,4 @@
+import API
 import Broadcasts
 import Console
 import Foundation
@@ -84,6 +85,10 @@ struct Daemon {
                 return SenderService(
                     configuration: configuration, providers: providers, start: start, logger: logger, metrics: metrics,
                     clock: clock, follower: follower)
+            case .api:
+                return APIService(
+                    configuration: configuration, version: Version.number, logger: logger, metrics: metrics,
+                    clock: clock)
             }
         }
     }

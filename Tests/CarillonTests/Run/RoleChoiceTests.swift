@@ -1,4 +1,7 @@
+import API
+import Foundation
 import Pipeline
+import TestSupport
 import Testing
 
 @testable import carillon
@@ -24,7 +27,29 @@ struct RoleChoiceTests {
         let all = try #require(RoleChoice(argument: "all"))
         #expect(try all.roles(configuration()) == [.pipeline])
         #expect(try all.roles(configuration(broadcasts: "b")) == [.pipeline, .broadcasts])
-        #expect(try all.roles(configuration(broadcasts: "b", sends: true)) == RoleName.allCases)
+        var whole = try configuration(broadcasts: "b", sends: true)
+        #expect(try all.roles(whole) == [.pipeline, .broadcasts, .deliver])
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        whole.api.keys = folder.path + "/keys.json"
+        try KeyFile.write(KeyRing([]), to: whole.api.keys)
+        whole.api.http = ListenAddress("127.0.0.1:8080")
+        whole.topics.requests = "r"
+        #expect(try all.roles(whole) == RoleName.allCases)
+    }
+
+    @Test("an API with an address and without what else it needs is refused, with everything that it lacks")
+    func halfAnAPI() throws {
+        var half = try configuration()
+        half.api.http = ListenAddress("127.0.0.1:8080")
+        let all = try #require(RoleChoice(argument: "all"))
+        let failure = #expect(throws: CommandFailure.self) { try all.roles(half) }
+        #expect(failure?.code == .configuration)
+        #expect(failure?.lines.first?.contains("topic.requests is not set") == true)
+        #expect(failure?.lines.first?.contains("carillon api key create") == true)
+        half.api.keys = "/nowhere/keys.json"
+        let other = #expect(throws: CommandFailure.self) { try RoleChoice.api.roles(half) }
+        #expect(other?.lines.first?.contains("api.keys: it cannot be read: /nowhere/keys.json") == true)
     }
 
     @Test("names may come in any order, each once, and none that is not known")

@@ -57,6 +57,8 @@ struct SettingTests {
         "delivery.ca-file": Values([], refused: ["", "/nowhere/ca.pem", "/"]),
         "app-types": .files, "events.members": .files, "events.types": .files, "display.templates": .files,
         "delivery.credentials": .files,
+        "api.http": Values(["127.0.0.1:8080", "[::1]:8080"], refused: ["", "8080", "127.0.0.1", "127.0.0.1:65536"]),
+        "api.keys": Values(["@keys.json"], refused: ["", "keys.json", "@"]),
     ]
 
     private static func values(of setting: Setting) throws -> Values {

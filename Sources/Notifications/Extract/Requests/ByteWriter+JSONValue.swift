@@ -19,14 +19,14 @@ extension ByteWriter {
         }
     }
 
-    mutating func append(quoted text: UnsafeRawBufferPointer) {
+    package mutating func append(quoted text: UnsafeRawBufferPointer) {
         append(UInt8(ascii: "\""))
         appendEscaped(text)
         append(UInt8(ascii: "\""))
     }
 
     /// A number as JavaScript prints it.
-    mutating func append(number value: JSONValue) {
+    package mutating func append(number value: JSONValue) {
         append(upTo: JSONNumberText.maxCount) { $0 + (JSONNumberText.write(value, to: $0) ?? 0) }
     }
 

@@ -1,0 +1,81 @@
+import Digests
+import JSONReader
+import NotificationPayload
+import Notifications
+
+/// A request in the body of a PUT or POST, and the value of its record.
+struct RequestBody {
+    let id: String
+    /// Whether the client gave no id.
+    let isNew: Bool
+    /// As the record has it: the body, with its `request_id`.
+    let value: [UInt8]
+    /// What two requests with one id have to have in common.
+    let content: StoredHash
+
+    private static let idName: StaticString = "request_id"
+    static let allowedID = "1 to 255 bytes without blanks at the ends and control characters"
+
+    /// - Parameters:
+    ///   - name: what the path or the header says; nil: neither does.
+    ///   - newID: the id where nobody gives one.
+    init(
+        _ bytes: [UInt8], name: String?, newID: () -> String, _ reader: inout JSONReader
+    ) throws(Problem) {
+        var place = 0
+        let (own, content) = try JSONBody.read(bytes, &reader) { value throws(Problem) in
+            guard value.isObject else { throw Problem(.badRequest, "the body is no object; allowed is one request") }
+            // Without them the rules would look for an envelope.
+            guard value.member("audience") != nil || value.member("app") != nil || value.member("message") != nil else {
+                throw Problem(.badRequest("audience", nil, .audience))
+            }
+            let id = Self.id(of: value)
+            if id == nil, let wrong = value.member(Self.idName) {
+                throw Problem(.badRequest("request_id", wrong, .text))
+            }
+            return (id, Self.content(of: value))
+        }
+        if let name, let own, name != own {
+            var problem = Problem(.badRequest, "request_id is another one than the id that the request is sent by")
+            problem.places = [.init(pointer: "/request_id", code: "bad_request", detail: problem.detail)]
+            throw problem
+        }
+        isNew = own == nil && name == nil
+        id = own ?? name ?? newID()
+        guard Self.isID(id) else {
+            throw Problem(.badRequest, "the id of the request is not allowed; allowed are \(Self.allowedID)")
+        }
+        self.content = content
+        guard own == nil else {
+            value = bytes
+            return
+        }
+        while bytes[place] != UInt8(ascii: "{") { place += 1 }
+        var json = ByteWriter(capacity: bytes.count + id.utf8.count + 32)
+        json.append("{\"request_id\":\"")
+        json.appendEscaped(id)
+        json.append("\"")
+        let rest = bytes[(place + 1)...]
+        if rest.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) != UInt8(ascii: "}") { json.append(",") }
+        rest.withUnsafeBytes { json.append($0) }
+        value = Array(json.bytes)
+    }
+
+    /// A text or a number, trimmed; nil where it is absent, blank or something else.
+    static func id(of request: JSONValue) -> String? {
+        var arena = TextArena()
+        return arena.text(request.member(idName)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    static func content(of request: JSONValue) -> StoredHash {
+        CanonicalJSON.hash(request, without: [idName])
+    }
+
+    static func isID(_ text: String) -> Bool {
+        guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
+            return false
+        }
+        var text = text
+        return text.withUTF8 { UnsafeRawBufferPointer($0).trimmed.count == $0.count }
+    }
+}

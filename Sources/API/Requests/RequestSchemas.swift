@@ -1,0 +1,82 @@
+/// What the description says of the bodies of requests. The rules in docs/rules.md §8 to §10 say more than a schema can.
+enum RequestSchemas {
+    private static let time: Document = [
+        "type": ["string", "number", "null"],
+        "description": "ISO 8601, UTC without an offset; or seconds or milliseconds since 1970.",
+    ]
+    private static let text: Document = ["type": ["string", "null"]]
+    private static let texts: Document = ["type": ["array", "null"], "items": ["type": "string"]]
+    private static let audience: Document = [
+        "type": "string", "maxLength": 1024,
+        "pattern": "^((place|user|channel)/[^\\u0000-\\u001f\\u007f]+|device/[0-9a-f]{64})$",
+    ]
+
+    static let all: [(name: String, value: Document)] = [
+        (
+            "Request",
+            object(
+                ["audience"],
+                [
+                    ("request_id", ["type": ["string", "number"], "description": "As in the path, if it is there."]),
+                    ("requested_at", time),
+                    (
+                        "audience",
+                        ["anyOf": [audience, ["type": "array", "minItems": 1, "maxItems": 1000, "items": audience]]]
+                    ), ("expires_at", time), ("collapse_key", text), ("priority", ["enum": ["high", "normal"]]),
+                    ("app", ["$ref": "#/components/schemas/App"]),
+                    ("message", ["$ref": "#/components/schemas/Message"]),
+                ], "One notification: app or message, docs/rules.md §8.")
+        ),
+        (
+            "App",
+            object(
+                ["title", "body", "data"],
+                [
+                    ("title", ["type": "string"]), ("body", ["type": "string"]), ("imageUrl", text),
+                    ("data", ["type": "object", "required": ["type"]]),
+                ], "An app notification, docs/rules.md §9.")
+        ),
+        (
+            "Message",
+            object(
+                [],
+                [
+                    ("title", text), ("body", text), ("titleLocKey", text), ("titleLocArgs", texts),
+                    ("bodyLocKey", text), ("bodyLocArgs", texts), ("badge", ["type": ["integer", "null"]]),
+                    ("sound", text), ("icon", text), ("category", text), ("collapseKey", text), ("validUntil", time),
+                    ("extras", ["type": ["object", "null"]]), ("silent", ["type": ["boolean", "null"]]),
+                ], "A message, docs/rules.md §10.")
+        ),
+        (
+            "Recorded",
+            [
+                "type": "object", "required": ["request_id", "message_id", "record", "recorded_at"],
+                "properties": [
+                    "request_id": ["type": "string"],
+                    "message_id": ["type": "string", "description": "As the pushes have it."],
+                    "record": ["type": "string", "description": "topic/partition/offset"],
+                    "recorded_at": ["type": "string", "format": "date-time"],
+                ],
+            ]
+        ),
+        (
+            "RequestStatus",
+            [
+                "type": "object", "required": ["request_id", "status", "record", "recorded_at"],
+                "properties": [
+                    "request_id": ["type": "string"], "status": ["enum": ["recorded"]], "record": ["type": "string"],
+                    "recorded_at": ["type": "string", "format": "date-time"],
+                ],
+            ]
+        ),
+    ]
+
+    private static func object(
+        _ required: [String], _ members: [(name: String, value: Document)], _ summary: String
+    ) -> Document {
+        [
+            "type": "object", "description": .text(summary), "required": .list(required.map(Document.text)),
+            "additionalProperties": false, "properties": .object(members),
+        ]
+    }
+}

@@ -1,0 +1,19 @@
+/// How backends ask over HTTP (docs/api.md).
+public struct APIConfiguration: Sendable {
+    /// Where keys work: one of another environment is refused, so that a test's key cannot send.
+    public enum Environment: String, CaseIterable, Sendable {
+        case live, test
+    }
+
+    /// Where it listens; nil: there is no API.
+    public var http: ListenAddress?
+    /// The path of the file of keys, which is read again when it changes; empty: there is none.
+    public var keys = ""
+    public var environment = Environment.live
+    /// Requests a second of a key that has no rate of its own.
+    public var rate = 1_000
+    /// How long a client waits at most until it hears what became of what it has written.
+    public var wait: Duration = .seconds(3)
+
+    public init() {}
+}
