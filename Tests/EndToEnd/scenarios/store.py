@@ -31,9 +31,9 @@ def strangers(world, number):
 
 def killed(world, daemon, number, events=300):
     """Under load, with the table being written."""
+    before = sum(world.committed.values())
     strangers(world, number)
     world.produce(events)
-    before = sum(world.committed.values())
     wait_for_daemons("it commits", lambda: sum(world.committed.values()) > before, [daemon])
     daemon.kill()
 
