@@ -86,21 +86,22 @@ def once(harness):
     background=True,
 )
 def kills(harness):
-    count = 30
+    # So many that the first process has some left for as long as the second one takes to come.
+    count = 80
     world = strict_world(harness, "kills", count)
     # An id is the cluster's, not the world's.
-    arguments = (CONFIRMATION, "--confirm", str(count), "--id", world.name, "--rate", "3")
-    running = put_back_beside(world, *arguments)
+    arguments = (CONFIRMATION, "--confirm", str(count), "--id", world.name)
+    running = put_back_beside(world, *arguments, "--rate", "3")
     wait_for_returned(world, 6, running)
     running.kill()
     expect("what a killed process has left behind", os.listdir(running.folder.name), [])
-    stopped = put_back_beside(world, *arguments)
+    stopped = put_back_beside(world, *arguments, "--rate", "3")
     wait_for_returned(world, 15, stopped)
     stopped.process.terminate()
     said = stopped.wait(EXIT_NOT_IN_TIME)
-    if "of 30 events were put back. Resume with:\n" not in said:
+    if f"of {count} events were put back. Resume with:\n" not in said:
         raise Failure(f"one that was stopped says: {said}")
-    first = put_back_beside(world, *arguments)
+    first = put_back_beside(world, *arguments, "--rate", "3")
     wait_for_returned(world, 22, first)
     second = put_back_beside(world, *arguments)
     said = first.wait(EXIT_IN_USE)
@@ -319,7 +320,8 @@ def grows(harness):
     "where retention may have removed what an id has put back, the id is refused and puts nothing back again", background=True
 )
 def removed(harness):
-    count = 12
+    # More than are back before it is killed.
+    count = 40
     world = strict_world(harness, "removed", count)
     arguments = (CONFIRMATION, "--confirm", str(count), "--id", world.name)
     running = put_back_beside(world, *arguments, "--rate", "3")

@@ -76,7 +76,7 @@ def check_pushes(world, orders, requests):
     background=True,
 )
 def requests(harness):
-    orders, count = 9, 30
+    orders, count = 9, 60
     world = both_world(harness, "requests", orders, count)
     events, topic = world.topics["events"], world.topics["requests"]
     (plan,), _ = put_back(world, "--dry-run", rules=STRICT_REQUESTS)
@@ -98,17 +98,17 @@ def requests(harness):
             },
         },
     )
-    arguments = (CONFIRMATION, "--confirm", str(orders + count), "--id", world.name, "--rate", "3")
-    topics = ("events", "requests")
+    arguments = (CONFIRMATION, "--confirm", str(orders + count), "--id", world.name)
+    topics, slowly = ("events", "requests"), (*arguments, "--rate", "3")
 
-    killed = put_back_beside(world, *arguments)
+    killed = put_back_beside(world, *slowly)
     wait_for_returned(world, 6, killed, *topics)
     killed.kill()
-    stopped = put_back_beside(world, *arguments)
+    stopped = put_back_beside(world, *slowly)
     wait_for_returned(world, 12, stopped, *topics)
     stopped.process.terminate()
     stopped.wait(EXIT_NOT_IN_TIME)
-    first = put_back_beside(world, *arguments)
+    first = put_back_beside(world, *slowly)
     wait_for_returned(world, 18, first, *topics)
     second = put_back_beside(world, *arguments)
     first.wait(EXIT_IN_USE)
