@@ -235,7 +235,8 @@ def check_options(world, total):
 def fenced(harness):
     world = missed(harness.make_world("fenced", partitions=2), 60, 5)
     words = (CONFIRMATION, "--subscriptions", "now", "--confirm", "300", "--id", "twice")
-    first = redrive_beside(world, *words, "--rate", "40")
+    # Slow, so that it has some left for as long as the second one takes to come.
+    first = redrive_beside(world, *words, "--rate", "20")
     wait_for_sent(world, 50, first)
     second = redrive_beside(world, *words, "--rate", "100")
     said = first.wait(EXIT_IN_USE)
@@ -323,8 +324,9 @@ def changed_and_killed(harness):
 
 @scenario("where retention may have removed what an id has sent, the id is refused and sends nothing again", background=True)
 def removed(harness):
-    world = missed(harness.make_world("removed", partitions=2), 40, 3)
-    words = (CONFIRMATION, "--subscriptions", "now", "--include-sent", "--confirm", "120", "--id", "removed")
+    # More than are sent before it is killed.
+    world = missed(harness.make_world("removed", partitions=2), 120, 3)
+    words = (CONFIRMATION, "--subscriptions", "now", "--include-sent", "--confirm", "360", "--id", "removed")
     process = redrive_beside(world, *words, "--rate", "40")
     wait_for_sent(world, 30, process)
     process.kill()
@@ -346,14 +348,15 @@ def removed(harness):
 def restarted(harness):
     with harness.brokers() as brokers:
         cluster = Cluster(brokers.start())
-        world = missed(harness.make_world("restarted", cluster, partitions=2), 40, 5)
-        words = (CONFIRMATION, "--subscriptions", "now", "--confirm", "200", "--id", "over-a-restart", "--rate", "60")
+        world = missed(harness.make_world("restarted", cluster, partitions=2), 60, 5)
+        words = (CONFIRMATION, "--subscriptions", "now", "--confirm", "300", "--id", "over-a-restart", "--rate", "60")
         process = redrive_beside(world, *words)
-        wait_for_sent(world, 60, process)
+        wait_for_sent(world, 30, process)
+        process.expect_running()
         brokers.kill()
         brokers.start()
         process.wait(EXIT_DONE, 60)
-        check_once(world, ["over-a-restart"], 200)
+        check_once(world, ["over-a-restart"], 300)
 
 
 if __name__ == "__main__":
