@@ -87,9 +87,10 @@ class Roles(Together):
     def publish(self):
         self.channels.publish(self.channels.broadcasts.to_channel(GENERAL, now_ms())[1])
 
-    def without_broker(self, *processes):
-        """The broker is gone for `--away` seconds. Each process says so and is not ready, and is ready when it is back."""
-        began, said = time.monotonic(), {each: len(each.log()) for each in processes}
+    def without_broker(self, said):
+        """The broker is gone for `--away` seconds. Each process says so and is not ready, and is ready when it is back. `said` is
+        how much each had said before: in a call that waits for the broker it says no more than that it went."""
+        began, processes = time.monotonic(), list(said)
         for each in processes:
             wait_for_daemons(
                 f"{each.roles} says that its broker is away, and is not ready",
@@ -230,12 +231,13 @@ def broker_away(harness):
             roles.publish()
             brokers.stop()
             processes = [roles.process(each, each) for each in ("pipeline", "broadcasts", "deliver", "all")]
-            roles.without_broker(*processes)
+            roles.without_broker(dict.fromkeys(processes, 0))
             wait_for_daemons("pushes have outcomes", roles.outcomes, processes)
             roles.orders.produce(400)
             roles.publish()
+            said = {each: len(each.log()) for each in processes}
             brokers.kill()
-            roles.without_broker(*processes)
+            roles.without_broker(said)
             roles.finish()
             roles.verify()
         finally:
