@@ -133,6 +133,17 @@ class Cluster:
         isolation = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
         return self.offsets(topic, OffsetSpec.latest(), isolation)
 
+    def wait_until_readable(self, topics, seconds=60):
+        """Until all that these topics have now is committed or aborted: a transaction's markers come to one topic after the other,
+        and to the group's offsets not last."""
+        written = {topic: self.ends(topic, uncommitted=True) for topic in topics}
+
+        def is_readable():
+            found = {topic: self.ends(topic) for topic in topics}
+            return all(found[topic][partition] >= end for topic, ends in written.items() for partition, end in ends.items())
+
+        wait_for(f"no transaction is open in {', '.join(topics)}", is_readable, seconds)
+
     def committed(self, group, topic):
         """The group's committed offset of each partition that has one. By a consumer: the admin client crashes when the
         group's coordinator is only just starting. Read uncommitted, so that an open transaction blocks no answer."""

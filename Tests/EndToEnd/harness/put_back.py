@@ -6,6 +6,7 @@ from generator.inputs import Input, compact, subscription
 from harness.daemon import EXIT_DONE
 from harness.replaying import ReplayProcess, documents
 from harness.waiting import Failure, expect, wait_for
+from harness.world import OUTPUTS
 
 STRICT, LENIENT = {"on-missing-order-id": "dead-letter"}, {"on-missing-order-id": "send"}
 COORDINATES = [f"__connect.errors.{name}" for name in ("topic", "partition", "offset")]
@@ -44,6 +45,7 @@ def wait_until_done(world):
             return all(committed.get(each, -1) > last[each] for each in last)
 
         wait_for(f"every record of {topic} is committed", is_done, 30)
+    world.cluster.wait_until_readable([world.topics[each] for each in OUTPUTS])
 
 
 def strict_world(harness, name, count, partitions=2):

@@ -17,6 +17,7 @@ from model.tables import check_table
 from model.verify import Run, verify
 
 TOPICS = ("events", "subscriptions", "dispatch", "dead-letters", "journal")
+OUTPUTS = ("dispatch", "dead-letters", "journal")
 
 
 @dataclass
@@ -137,6 +138,7 @@ class World:
         return self.cluster.lag(self.name, self.topics["events"])
 
     def wait_until_done(self, seconds=60):
+        """Until all is committed, and what was written for it can be read."""
         running = [each for each in self.daemons if each.is_running]
         wait_for_daemons(
             "the group has committed to the end of every partition",
@@ -144,6 +146,7 @@ class World:
             running,
             seconds,
         )
+        self.cluster.wait_until_readable([self.topics[each] for each in OUTPUTS], seconds)
 
     def verify(self, starts=None, **known):
         """The verifier's report. `starts` are the first offsets of the events' partitions, where they are not those of the log;
