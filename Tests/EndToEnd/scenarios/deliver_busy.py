@@ -289,7 +289,8 @@ def superseded(harness):
         run.endpoint.set(faults={"unavailable": 1})
         made += produce([failing], ["news"])
         wait_for("an attempt has failed", lambda: len(run.seen) >= made)
-        run.endpoint.set(faults={}, latency=2_000)
+        # Long enough that all of them are open at the same time, though they come one after the other.
+        run.endpoint.set(faults={}, latency=5_000)
         # It waits for another attempt.
         made += produce([failing], ["news"])
         made += produce(targets, ["news"])
