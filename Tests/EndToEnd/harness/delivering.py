@@ -10,7 +10,7 @@ import threading
 from confluent_kafka import KafkaException
 
 from harness.brokers import free_port
-from harness.daemon import Daemon, flags
+from harness.daemon import Daemon, flags, wait_for_daemons
 from harness.offsets import committed
 from harness.prometheus import fetch
 from harness.waiting import Failure
@@ -147,6 +147,17 @@ class DeliveryWorld:
         """How many offsets are not finished."""
         groups = [f"{self.name}-delivery-{provider}" for provider in PROVIDERS]
         return sum(self.cluster.lag(group, topic) for group in groups for topic in (self.dispatch, *self.retries))
+
+    def wait_until_done(self, daemons, seconds=60):
+        """Until nothing is left; seen twice: a record may be on its way from one topic to another. The ends then: markers may be
+        written later."""
+        left = [None]
+
+        def is_done():
+            ends, before, left[0] = self.ends(), left[0], self.left()
+            return ends if before == left[0] == 0 else None
+
+        return wait_for_daemons("everything is finished", is_done, daemons, seconds)
 
     def finished_run(self, requests, **known):
         """What the verifier is to look at, of a run that has ended."""

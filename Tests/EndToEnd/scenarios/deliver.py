@@ -220,18 +220,7 @@ class Delivery:
     # -- The end --------------------------------------------------------------------------------------
 
     def finish(self):
-        last = [None]
-
-        def is_done():
-            self.ends = self.world.ends()
-            left = self.world.left()
-            if left != last[0]:
-                last[0] = left
-                return False
-            # Seen twice: a record may be on its way from one topic to another.
-            return left == 0
-
-        wait_for_daemons("everything is finished", is_done, self.world.daemons, 60)
+        self.ends = self.world.wait_until_done(self.world.daemons)
         self.say("everything is finished")
         for each in self.world.daemons:
             if not self._ask(each):

@@ -72,15 +72,8 @@ class Busy:
         self.world.cluster.produce(self.world.dispatch, records)
         return now_ms()
 
-    def wait_until_done(self, seconds=60):
-        """Seen twice: a record may be on its way from one topic to another."""
-        left = [None]
-
-        def is_done():
-            before, left[0] = left[0], self.world.left()
-            return before == left[0] == 0
-
-        wait_for_daemons("everything is finished", is_done, self.world.daemons, seconds)
+    def wait_until_done(self):
+        self.world.wait_until_done(self.world.daemons)
 
     def end(self):
         """Ends everything in order; the endpoint's log is whole."""

@@ -13,7 +13,6 @@ import sys
 from generator.dispatch import Pushes
 from generator.inputs import compact
 from harness.alpn import AlpnRelay
-from harness.daemon import wait_for_daemons
 from harness.delivering import DeliveryWorld
 from harness.scenario import main, scenario
 from harness.waiting import Skipped, expect, now_ms, wait_for
@@ -114,7 +113,7 @@ def endpoints(harness):
         world.sender(lane, world.settings(lane) | settings, "--provider", lane).start()
     made, now = [pushes.record(target, now_ms(), now_ms() + 3_600_000) for _ in range(EACH) for target in targets], now_ms()
     world.cluster.produce(world.dispatch, made)
-    wait_for_daemons("everything is finished", lambda: world.left() == 0, world.daemons, 60)
+    world.wait_until_done(world.daemons)
     for each in world.daemons:
         each.stop(45)
     check(world, wanted, fcm, apns)

@@ -284,8 +284,7 @@ def sender(network):
         passage.endure(work)
         # Whoever has its partitions back finds out a moment later.
         disturbed = (began, now_ms() + 10_000)
-        passage.until("everything is finished", lambda: world.left() == 0)
-        ends, twice = world.ends(), passage.daemon.possibly_twice()
+        ends, twice = world.wait_until_done([passage.daemon]), passage.daemon.possibly_twice()
         passage.daemon.stop(45)
         stand_in.end()
         report = verify_deliveries(
