@@ -61,8 +61,9 @@ class Visibility:
                     value=value,
                     on_delivery=lambda _, record, began=began: self._delivered(record, began),
                 )
-            self.producer.poll(0)
             message = reader.poll(min(0.02, 1 / self.rate))
+            # Only then: what an entry is about must be known as delivered, or it is waited for in vain.
+            self.producer.poll(0)
             if message is None or message.error():
                 continue
             entry = json.loads(message.value())
