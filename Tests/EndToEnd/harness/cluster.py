@@ -76,10 +76,13 @@ class Cluster:
         wait_for(f"{topic} has {count} partitions", lambda: len(self.partitions(topic)) == count, 30)
 
     def configure(self, topic, settings):
+        """Returns when the broker has them, which the controller's answer does not say."""
         entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()]
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=entries)
         for future in self.admin.incremental_alter_configs([resource]).values():
             future.result(30)
+        for name, value in settings.items():
+            wait_for(f"{topic} has {name}={value}", lambda name=name, value=value: self.setting(topic, name) == value, 30)
 
     def setting(self, topic, name):
         """A topic's setting, as a broker has it now."""
