@@ -261,7 +261,8 @@ def one_role_stops(guarded):
     def accepted():
         return sum(json.loads(each.value)["outcome"] == "accepted" for each in cluster.stream(world.topics["deliveries"]))
 
-    wait_for_daemons("a line names the permission", lambda: process.has_line(missing, "waiting"), [process], 3)
+    # Before the 30 s are over; a hundred processes start at the same time.
+    wait_for_daemons("a line names the permission", lambda: process.has_line(missing, "waiting"), [process], 8)
     wait_for_daemons("the role has stopped", lambda: f"broadcasts: it has stopped: {missing}" in process.page("/ready"), [process])
     process.expect_line(f"broadcasts has stopped, and the other roles go on; restart the process once it is mended: {missing}")
     for line in ("role_stopped", "ready"):
