@@ -30,8 +30,9 @@ def same_instance(harness):
     began = time.monotonic()
     second = world.daemon("a-again", world.settings("a")).start()
     second.expect_exit(EXIT_IN_USE, "instance.id", seconds=10)
-    if time.monotonic() - began > 5:
-        raise Failure("it took more than 5 s")
+    # It waits for nothing: whatever does takes 30 s.
+    if time.monotonic() - began > 15:
+        raise Failure("it took more than 15 s")
     first.expect_running()
     first.stop()
 
