@@ -83,13 +83,13 @@ def hung_transaction(harness):
     upstream = world.cluster.producer(**{"transactional.id": world.name, "transaction.timeout.ms": 900_000})
     upstream.init_transactions(30)
     upstream.begin_transaction()
+    began = time.monotonic()
     for _ in range(5):
         each = world.events.next()
         upstream.produce(topic, key=each.key, value=each.value, headers=list(each.headers), partition=0)
     upstream.flush(30)
     world.produce(100, partition=0)
     world.produce(100, partition=1)
-    began = time.monotonic()
     warning = ("a transaction upstream", f"{topic}/0", str(opened_at))
     wait_for_daemons("a line says that a transaction upstream is open", lambda: daemon.has_line(*warning), [daemon], 100)
     if time.monotonic() - began < 55:
