@@ -138,6 +138,10 @@ def hung_subscriptions(harness):
     port = free_port()
     daemon = world.started(http=f"127.0.0.1:{port}")
     topic = world.topics["subscriptions"]
+
+    def hung(count):
+        return f'carillon_hung_transactions{{topic="subscriptions"}} {count}' in fetch(f"http://127.0.0.1:{port}/metrics")[2]
+
     upstream = world.cluster.producer(**{"transactional.id": world.name, "transaction.timeout.ms": 900_000})
     upstream.init_transactions(30)
     upstream.begin_transaction()
@@ -147,12 +151,10 @@ def hung_subscriptions(harness):
     world.cluster.produce(topic, [device("p1", f"after-{number}") for number in range(100)])
     warning = ("a transaction has been open on the subscriptions", f"{topic}/0", str(open_since))
     wait_for_daemons("a line says that a transaction is open", lambda: daemon.has_line(*warning), [daemon], 100)
-    if 'carillon_hung_transactions{topic="subscriptions"} 1' not in fetch(f"http://127.0.0.1:{port}/metrics")[2]:
-        raise Failure("the gauge does not say so")
+    wait_for_daemons("the gauge says so", lambda: hung(1), [daemon], 10)
     if len(notify(world, "p1", 1)) >= 100:
         raise Failure("what follows the transaction was read")
     upstream.commit_transaction(30)
     wait_for_daemons("what follows it counts", lambda: len(notify(world, "p1", time.monotonic_ns())) == 100, [daemon], 30)
-    if 'carillon_hung_transactions{topic="subscriptions"} 0' not in fetch(f"http://127.0.0.1:{port}/metrics")[2]:
-        raise Failure("the gauge still says so")
+    wait_for_daemons("the gauge does not say so any more", lambda: hung(0), [daemon], 10)
     daemon.stop()
