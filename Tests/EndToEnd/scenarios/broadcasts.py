@@ -286,16 +286,20 @@ def rate(harness):
         world.daemon("p1", workers=workers, broadcasts_rate=rate, **SHARED).start()
         world.wait_for_commits()
         world.wait_until_done()
-        before = world.cluster.ends(world.dispatch)
-        world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
-        world.wait_until_done()
-        pushes = sorted(each.timestamp for each in world.cluster.read(world.dispatch) if each.offset >= before[each.partition])
-        # Each worker may have saved up a tenth of a second.
-        least = (len(pushes) - workers * rate / 10) / rate
-        seconds = (pushes[-1] - pushes[0]) / 1_000
-        load.say(f"{len(pushes)} pushes in {seconds:.2f} s, at {rate} a second")
-        if not least * 0.95 < seconds < 2 * least + 1:
-            raise Failure(f"{len(pushes)} pushes took {seconds:.2f} s, and {least:.2f} s are the least at {rate} a second")
+        # A broker that is late with the first or with the last of them changes what is measured. A wrong limit shows each time.
+        for is_last in (False, False, True):
+            before = world.cluster.ends(world.dispatch)
+            world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
+            world.wait_until_done()
+            pushes = sorted(each.timestamp for each in world.cluster.read(world.dispatch) if each.offset >= before[each.partition])
+            # Each worker may have saved up a tenth of a second.
+            least = (len(pushes) - workers * rate / 10) / rate
+            seconds = (pushes[-1] - pushes[0]) / 1_000
+            load.say(f"{len(pushes)} pushes in {seconds:.2f} s, at {rate} a second")
+            if least * 0.95 < seconds < 2 * least + 1:
+                break
+            if is_last:
+                raise Failure(f"{len(pushes)} pushes took {seconds:.2f} s, and {least:.2f} s are the least at {rate} a second")
     finally:
         world.kill_daemons()
 
