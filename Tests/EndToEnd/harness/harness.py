@@ -7,7 +7,7 @@ import time
 from harness.brokers import Brokers
 from harness.cluster import Cluster
 from harness.daemon import EXIT_DONE, flags
-from harness.waiting import Failure, Skipped
+from harness.waiting import PATIENCE, Failure, Skipped
 from harness.world import Size, World
 
 
@@ -56,7 +56,7 @@ class Harness:
     def run(self, *arguments, input=None, timeout=60, settings=None):
         """One command of `carillon` to its end: (exit code, output, errors)."""
         done = subprocess.run(
-            [self.carillon, *arguments, *flags(settings or {})], input=input, capture_output=True, timeout=timeout
+            [self.carillon, *arguments, *flags(settings or {})], input=input, capture_output=True, timeout=timeout * PATIENCE
         )
         return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 

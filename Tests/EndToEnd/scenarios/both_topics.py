@@ -11,7 +11,7 @@ import time
 from generator.inputs import Input, compact, subscription_key
 from harness.daemon import EXIT_CONFIGURATION, EXIT_DONE, EXIT_USAGE, flags
 from harness.scenario import main, scenario
-from harness.waiting import Failure, expect, wait_for
+from harness.waiting import PATIENCE, Failure, expect, wait_for
 from harness.world import check
 
 
@@ -121,7 +121,7 @@ class Notify:
         keyboard, terminal = pty.openpty()
         os.write(keyboard, line + b"\n")
         command = [self.harness.carillon, "notify", *words, *flags(self.settings)]
-        done = subprocess.run(command, stdin=terminal, capture_output=True, timeout=60)
+        done = subprocess.run(command, stdin=terminal, capture_output=True, timeout=60 * PATIENCE)
         os.close(terminal)
         os.close(keyboard)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
