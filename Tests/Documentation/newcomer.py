@@ -38,7 +38,8 @@ class Newcomer(Reader):
         printed = self.follow(page, found)
         name = page.relative_to(ROOT)
         print(f"passed  {name}: {len(found)} blocks, {time.monotonic() - began:.0f} s", flush=True)
-        if left := self.terminal.running():
+        # What the last block has told to end may need a moment.
+        if left := self.terminal.left(5):
             raise Failure(f"{name} leaves processes behind: {sorted(left.values())}")
         if files := git("status", "--porcelain", folder=self.folder):
             raise Failure(f"{name} leaves files behind:\n{files}")

@@ -111,16 +111,21 @@ class Terminal:
                 found[int(name)] = command
         return found
 
+    def left(self, seconds):
+        """What still runs after so long, where something does."""
+        deadline = time.monotonic() + seconds
+        while (found := self.running()) and time.monotonic() < deadline:
+            readable, _, _ = select.select([self.output, self.screen], [], [], 0.05)
+            for source in readable:
+                self.read(source)
+        return found
+
     def close(self):
         """Ends the shell, and whatever was started from it."""
         # One that is stopped takes the other only once it continues.
         self.signal(signal.SIGTERM)
         self.signal(signal.SIGCONT)
-        deadline = time.monotonic() + 15
-        while self.running() and time.monotonic() < deadline:
-            readable, _, _ = select.select([self.output, self.screen], [], [], 0.05)
-            for source in readable:
-                self.read(source)
+        self.left(15)
         self.signal(signal.SIGKILL)
         self.process.kill()
         self.process.wait()
