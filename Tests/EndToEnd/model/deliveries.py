@@ -39,6 +39,9 @@ class DeliveryRun:
     unsaid: list = field(default_factory=list)
     # Periods in milliseconds since 1970 in which a process died, was frozen or lost its partitions.
     disturbances: list = field(default_factory=list)
+    # (count, from, until): between these times in milliseconds since 1970 each provider cut a connection off at every so many of
+    # all the requests that it ever got. Its log does not have the one at which it did.
+    cut_offs: list = field(default_factory=list)
     # delivery.give-up, and the longest time from a failure to its retry.
     give_up: int = 3_600_000
     longest_wait: int = 15_000
@@ -66,7 +69,7 @@ def verify_deliveries(run):
     _take_requests(pushes.values(), run, report)
     note_same_keys(pushes.values())
     _take_outcomes(pushes, run, report)
-    cuts = [each.time for each in run.requests if each.provider == "apns" and each.fault == "reset"]
+    cuts = _cuts_of_apns(run)
     for push in pushes.values():
         _check_outcome(push, run, report)
         for request in push.requests:
@@ -210,6 +213,20 @@ def _check_request(push, request, run, report):
         report.add("another message", said)
     if (push.id is not None and request.id != push.id) or request.collapse != push.collapse:
         report.add("another id", f"{said}: {request.id} {request.collapse}, expected {push.id} {push.collapse}")
+
+
+def _cuts_of_apns(run):
+    """When connections were cut off: at a request that met this fault, and at one of so many, just after the one before it."""
+    cuts, count = [], 0
+    for request in run.requests:
+        if request.provider == "apns":
+            count += 1
+            if request.fault == "reset":
+                cuts.append(request.time)
+            if any((count + 1) % every == 0 and first <= request.time <= last for every, first, last in run.cut_offs):
+                cuts.append(request.time)
+                count += 1
+    return cuts
 
 
 def _check_advice(push, run, cuts, report):

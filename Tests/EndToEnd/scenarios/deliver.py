@@ -3,7 +3,9 @@ cut off, while processes are killed, frozen and restarted, brokers are killed, a
 
 import collections
 import contextlib
+import math
 import random
+import re
 import signal
 import sys
 import threading
@@ -66,7 +68,7 @@ class Delivery:
         self.stand_in = StandIn(harness.stand_in, self.world.folder / "providers", harness.seed)
         # What each process has said last, by its process id.
         self.twice, self.asked, self.unsaid = {}, {}, []
-        self.disturbances, self.counts = [], collections.Counter()
+        self.disturbances, self.cut_offs, self.counts = [], [], collections.Counter()
         # Processes, or the brokers.
         self.away = {}
         self.ends, self.began = {}, time.monotonic()
@@ -119,7 +121,12 @@ class Delivery:
     # -- What goes wrong: each returns whether it could happen now --------------------------------------
 
     def _set_faults(self, text):
+        began = now_ms()
         self.stand_in.set_faults(text)
+        # The faults before count until now, these from when they were set on.
+        self.cut_offs = [(every, first, min(last, now_ms())) for every, first, last in self.cut_offs]
+        if every := re.search(r"\bcut=(\d+)", text):
+            self.cut_offs.append((int(every[1]), began, math.inf))
         self.say(f"the providers: {text}")
         return True
 
@@ -236,6 +243,7 @@ class Delivery:
                 ends=self.ends,
                 unsaid=self.unsaid,
                 disturbances=self.disturbances,
+                cut_offs=self.cut_offs,
             )
         )
         if report.counts["pushes"] != self.sizes.pushes:

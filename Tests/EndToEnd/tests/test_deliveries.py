@@ -277,6 +277,17 @@ class VerifierOfDeliveries(unittest.TestCase):
         self.run_.requests[-1] = self.run_.requests[-1]._replace(time=failed.time - 500)
         self.assertIn("tried again before APNs advises", self.kinds())
 
+    def test_tried_again_since_the_advice_was_lost_at_one_of_so_many_requests(self):
+        failed = self.hurry_after_advice()
+        count = sum(each.provider == "apns" for each in self.run_.requests[: self.run_.requests.index(failed) + 1])
+        # The request after it is the one of so many.
+        self.run_.cut_offs = [(count + 1, failed.time, failed.time)]
+        self.assertEqual(self.kinds(), set())
+        # Not before that was asked for, and not two requests later.
+        for every, first in ((count + 1, failed.time + 1), (count + 3, failed.time)):
+            self.run_.cut_offs = [(every, first, first)]
+            self.assertEqual(self.kinds(), {"tried again before APNs advises"})
+
     def test_another_message(self):
         self.change_request(10, body="0" * 16)
         self.assertEqual(self.kinds(), {"another message"})
