@@ -156,6 +156,10 @@ class Siege:
                 self.restart(restarts.pop(0)[1])
             for each in self.daemons:
                 each.expect_running()
+        # Where a process took long to drain, those that were left out: each kind has its turns.
+        while attacks < seconds * HOSTILE:
+            self.attack(self.hostile.next())
+            attacks += 1
         # The last words are honest, in every partition: who is held up by what is before them does not come to them.
         for number in range(made, made + 20 * self.sizes.partitions):
             self.produce_one(number)
