@@ -47,11 +47,18 @@ class Watch:
         self.address = f"127.0.0.1:{free_port()}"
         self.prometheus = Prometheus(self.folder, free_port(), [self.address])
         self.daemon = self.world.daemon("a", self.world.settings("a", workers=2, http=self.address)).start()
-        wait_for_daemons("it answers", lambda: self.page("/live")[0] == 200, [self.daemon], 10)
-        status, reasons = self.page("/ready")
+        # Its first answer: a moment later it may be ready.
+        status, reasons = wait_for_daemons("it answers", self.answer_of_ready, [self.daemon], 10)
         if status != 503 or not reasons.startswith("not ready\n- "):
             raise Failure(f"/ready of a process that has only just started: {status}, {reasons!r}")
+        if (live := self.page("/live")[0]) != 200:
+            raise Failure(f"/live of a process that has only just started: {live}")
         self.until_ready("it is ready")
+
+    def answer_of_ready(self):
+        """None while nobody listens."""
+        found = self.page("/ready")
+        return found if found[0] else None
 
     def page(self, path, method="GET"):
         """Status and body of a page; (0, "") while nobody listens."""
