@@ -25,8 +25,11 @@ class Broadcaster(Daemon):
         self.arguments = [self.binary, "broadcasts", *flags(settings), "--include-valid"]
 
     def forget(self):
-        """Removes its table, while it does not run."""
-        shutil.rmtree(self.state / "broadcasts")
+        """Removes its table, while it does not run. Whether it had one: not where it was killed as soon as it had started."""
+        table = self.state / "broadcasts"
+        had_one = table.exists()
+        shutil.rmtree(table, ignore_errors=True)
+        return had_one
 
 
 class BroadcastWorld:

@@ -119,6 +119,8 @@ class Faults(Load):
             self._look_after(at)
             pause()
         self._cancel(float("inf"))
+        if self.sizes.kills > 1:
+            expect("a process has lost its table", self.has_forgotten, True)
         self.finish(CASES)
 
     def _end_midway(self):
@@ -173,8 +175,7 @@ class Faults(Load):
     def _kill_hard(self, victim, delay):
         victim.kill()
         what = f"kill -9 {victim.name}, back in {delay:.1f} s"
-        if not self.has_forgotten or self.chance.random() < 0.2:
-            victim.forget()
+        if (not self.has_forgotten or self.chance.random() < 0.2) and victim.forget():
             self.has_forgotten = True
             what += ", without its table"
         self.say(what)
