@@ -143,7 +143,7 @@ class Cluster:
 
         def is_readable():
             found = {topic: self.ends(topic) for topic in topics}
-            return all(found[topic][partition] >= end for topic, ends in written.items() for partition, end in ends.items())
+            return all(found[topic].get(at, -1) >= end for topic, ends in written.items() for at, end in ends.items())
 
         wait_for(f"no transaction is open in {', '.join(topics)}", is_readable, seconds)
 
