@@ -264,12 +264,14 @@ def one_role_stops(guarded):
     # Before the 30 s are over; a hundred processes start at the same time.
     wait_for_daemons("a line names the permission", lambda: process.has_line(missing, "waiting"), [process], 8)
     wait_for_daemons("the role has stopped", lambda: f"broadcasts: it has stopped: {missing}" in process.page("/ready"), [process])
-    process.expect_line(f"broadcasts has stopped, and the other roles go on; restart the process once it is mended: {missing}")
-    for line in ("role_stopped", "ready"):
+    line = f"broadcasts has stopped, and the other roles go on; restart the process once it is mended: {missing}"
+    # After the page has it.
+    wait_for_daemons("a line says that it has stopped", lambda: process.has_line(line), [process], 10)
+    for name in ("role_stopped", "ready"):
         states = [
-            int(f'carillon_{line}{{role="{role}"}} 1' in process.page("/metrics")) for role in ("pipeline", "broadcasts", "deliver")
+            int(f'carillon_{name}{{role="{role}"}} 1' in process.page("/metrics")) for role in ("pipeline", "broadcasts", "deliver")
         ]
-        expect(line, states, [0, 1, 0] if line == "role_stopped" else [1, 0, 1])
+        expect(name, states, [0, 1, 0] if name == "role_stopped" else [1, 0, 1])
     before = accepted()
     world.produce(100)
     wait_for_daemons("the others send on", lambda: accepted() > before + 50, [process])
