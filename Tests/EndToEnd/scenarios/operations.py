@@ -560,7 +560,7 @@ class ServiceManager:
         self.variables = {"NOTIFY_SOCKET": f"@carillon-{world.name}", "WATCHDOG_USEC": "1000000"}
 
     def hears(self, start):
-        """Whether a line that begins so has come; the lines up to it are forgotten."""
+        """The next line that begins so, None where none has come; the lines up to it are forgotten."""
         try:
             while True:
                 self.lines += self.socket.recv(8192).decode().split("\n")
@@ -569,8 +569,8 @@ class ServiceManager:
         for number, line in enumerate(self.lines):
             if line.startswith(start):
                 del self.lines[: number + 1]
-                return True
-        return False
+                return line
+        return None
 
 
 @scenario("a service manager hears that a daemon is up while it waits for a broker, is alive unless it is frozen, and ends")
@@ -579,7 +579,7 @@ def service_manager(harness):
     manager = ServiceManager(world)
 
     def hears(daemon, start):
-        wait_for_daemons(f"it says {start}", lambda: manager.hears(start), [daemon], 30)
+        return wait_for_daemons(f"it says {start}", lambda: manager.hears(start), [daemon], 30)
 
     waiting = world.daemon("waiting", world.settings("waiting") | {"kafka.bootstrap.servers": f"127.0.0.1:{free_port()}"})
     daemon = world.daemon("a", world.settings("a"))
@@ -589,22 +589,27 @@ def service_manager(harness):
     for line in ("READY=1", "STATUS=not ready: ", "WATCHDOG=1", "STATUS=not ready: the broker is unreachable", "WATCHDOG=1"):
         hears(waiting, line)
     waiting.stop()
-    expect("it says that it stops", manager.hears("STOPPING=1"), True)
+    expect("it says that it stops", manager.hears("STOPPING=1"), "STOPPING=1")
     daemon.start()
-    for line in ("READY=1", "STATUS=ready", "WATCHDOG=1", "STATUS=0 events/s"):
-        hears(daemon, line)
+    hears(daemon, "READY=1")
+    # After ten seconds it says what it does, and may only then be ready.
+    said = hears(daemon, ("STATUS=ready", "STATUS=0 events/s"))
+    hears(daemon, "WATCHDOG=1")
+    if said == "STATUS=ready":
+        hears(daemon, "STATUS=0 events/s")
     daemon.signal(signal.SIGSTOP)
     wait_for("it is stopped", lambda: daemon.is_stopped, 10)
     manager.hears("nothing; what came before is forgotten")
     manager.lines.clear()
     began = time.monotonic()
     wait_for("three times the watchdog's time has passed", lambda: time.monotonic() - began > 3, 10)
-    expect("a frozen process is alive", manager.hears("WATCHDOG=1"), False)
+    expect("a frozen process is alive", manager.hears("WATCHDOG=1"), None)
     daemon.signal(signal.SIGCONT)
     hears(daemon, "WATCHDOG=1")
     daemon.stop()
-    expect("it says that it stops", manager.hears("STOPPING=1"), True)
-    expect("and that it may take as long as its settings allow", manager.hears("EXTEND_TIMEOUT_USEC=30000000"), True)
+    expect("it says that it stops", manager.hears("STOPPING=1"), "STOPPING=1")
+    longest = "EXTEND_TIMEOUT_USEC=30000000"
+    expect("and that it may take as long as its settings allow", manager.hears(longest), longest)
 
 
 def drop_bomb(world, topic, partition, records, codec="zstd", size=120_000_000):
