@@ -314,6 +314,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     /// Waits for records of the inputs that are wanted and were taken.
     private mutating func waitForRecords() throws {
         if inputs.count == 1, contract.signal == nil {
+            guard tenant.wants(0) else { return host.time.sleep(patienceForRecords) }
             guard inputs[0].isTaken else { return }
             // An end that begins a transaction is for the next round, which looks at what the tenant knows.
             if transactions.isIdle, inputs[0].batch.endsOfPartition.contains(where: { isNew($0) }) { return }

@@ -364,6 +364,29 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    @Test("what is left of a batch and not wanted now is waited for: the worker does not ask again and again")
+    func waitsForWhatIsNotWanted() throws {
+        try write([1])
+        var worker = try reader()
+        notes.room = 0
+        let deadline = ContinuousClock.now + .seconds(60)
+        while worker.inputs[0].isTaken, .now < deadline { _ = try worker.round() }
+        notes.unwanted = [0]
+        let end = ContinuousClock.now + .seconds(1)
+        var rounds = 0
+        while .now < end {
+            rounds += 1
+            _ = try worker.round()
+        }
+        #expect(rounds < 100, "\(rounds) rounds")
+        notes.unwanted = []
+        notes.room = .max
+        while notes.written.isEmpty, .now < deadline { _ = try worker.round() }
+        #expect(notes.written == [[1]])
+        worker.transaction.abandon()
+        worker.close()
+    }
+
     @Test("with several inputs, too, a tenant has nothing to do between the two ends of a wait for records")
     func waits() throws {
         try cluster.createTopic("more", partitions: 1)

@@ -141,10 +141,13 @@ struct BroadcastTenant: ~Copyable, Tenant {
         return core.open.hasWork
     }
 
+    /// A joiner gets what it has missed, which counts against the rate.
+    func wants(_ input: Int) -> Bool { context.budget > 0 }
+
     mutating func take(
         _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
     ) throws -> Int {
-        guard isFresh, context.budget > 0, !isFull else { return first }
+        guard isFresh, !isFull else { return first }
         let planned = core.open.planned
         var next = first
         while next < batch.count, core.hasRoom {
