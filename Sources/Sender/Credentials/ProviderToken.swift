@@ -100,10 +100,14 @@ struct ProviderToken {
 
     /// The request for a new access token, if one is due.
     mutating func request(tag: UInt64, now: WallTime) throws(SigningKey.Problem) -> HTTPRequest? {
-        guard case .serviceAccount(let account) = source, access.begin(now: now) else { return nil }
-        return HTTPRequest(
-            tag: tag, url: account.tokenURL, headers: [.init("content-type", "application/x-www-form-urlencoded")],
-            body: try account.tokenRequest(now: now))
+        switch source {
+        case .serviceAccount(let account):
+            guard access.begin(now: now) else { return nil }
+            return HTTPRequest(
+                tag: tag, url: account.tokenURL, headers: [.init("content-type", "application/x-www-form-urlencoded")],
+                body: try account.tokenRequest(now: now))
+        case .token, .providerKey: return nil
+        }
     }
 
     /// What the token endpoint answered.
