@@ -37,7 +37,7 @@ package struct BroadcastRenderer: ~Copyable {
 
     /// Prepares a broadcast for all devices.
     ///
-    /// Returns why it cannot be sent; do not render it then. That is decided for both providers, whichever devices there
+    /// Returns why it cannot be sent; do not render it then. That is decided for all providers, whichever devices there
     /// are, so that every process decides the same.
     ///
     /// - Parameters:
@@ -61,9 +61,14 @@ package struct BroadcastRenderer: ~Copyable {
         case .nonDisplay:
             let message = BroadcastMessage(broadcast: broadcast, text: nil, language: language)
             data.write(broadcast, texts: [])
-            if let problem = FCMMessage.problem(ofSize: data.size) { return problem }
-            let size = message.writeAPNs(data.members.bytes, to: &body)
-            if let problem = APNsMessage.problem(ofSize: size) { return problem }
+            for platform in Platform.allCases {
+                let problem =
+                    switch platform {
+                    case .fcm: FCMMessage.problem(ofSize: data.size)
+                    case .apns: APNsMessage.problem(ofSize: message.writeAPNs(data.members.bytes, to: &body))
+                    }
+                if let problem { return problem }
+            }
             choices.begin([])
             write(message)
         }

@@ -34,8 +34,15 @@ struct BroadcastSizes {
 
     /// The first provider's limit that is exceeded with these languages.
     private func problem(with kept: [Int]) -> DeadLetter? {
-        FCMMessage.problem(ofSize: fcm(kept), FCMMessage.measuredShown)
-            ?? APNsMessage.problem(ofSize: apns(kept), APNsMessage.measuredShown)
+        for platform in Platform.allCases {
+            let problem =
+                switch platform {
+                case .fcm: FCMMessage.problem(ofSize: fcm(kept), FCMMessage.measuredShown)
+                case .apns: APNsMessage.problem(ofSize: apns(kept), APNsMessage.measuredShown)
+                }
+            if let problem { return problem }
+        }
+        return nil
     }
 
     /// The languages to leave out, in their order; nil if nothing would be left.
