@@ -211,7 +211,7 @@ extension Digest {
 
     /// The identity of what a device shows under a request's collapse key, or without one under its message id.
     init(ofRequest record: DispatchRecord, _ payload: PushPayload?) {
-        let key = payload?.collapseKey ?? record.text(.messageID) ?? ""
+        let key = (try? record.platform).flatMap { payload?.collapseKey($0) } ?? record.text(.messageID) ?? ""
         self.init(hashing: Array("request".utf8) + [0] + Array(key.utf8) + [0] + Array(record.key))
     }
 }

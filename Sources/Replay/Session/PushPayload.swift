@@ -31,7 +31,9 @@ package struct PushPayload: Equatable {
     }
 
     /// The id by which a device replaces what it shows; nil in a push that has none.
-    var collapseKey: String? { members.first { $0.name.hasSuffix("apns-collapse-id") }?.value }
+    func collapseKey(_ platform: Platform) -> String? {
+        self[platform.collapseKey.map(\.description).joined(separator: ".")]
+    }
 
     package static func == (left: PushPayload, right: PushPayload) -> Bool {
         left.members.elementsEqual(right.members) { $0 == $1 }

@@ -18,8 +18,6 @@ protocol Provider {
     static func request(
         of record: LaneRecord, to endpoint: String, _ token: BearerToken, now: WallTime, _ json: inout JSONReader
     ) throws(MessageProblem) -> ProviderRequest
-    /// Where a record's value has its collapse key.
-    static var collapseKey: [StaticString] { get }
     /// What an answer means.
     ///
     /// - Parameters:

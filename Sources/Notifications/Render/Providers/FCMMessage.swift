@@ -7,6 +7,7 @@ struct FCMMessage: ~Copyable, ProviderMessage {
     static var measured: StaticString { "the data of an FCM message has" }
     static var measuredShown: StaticString { "the data and notification of an FCM message have" }
     static var tokenMember: StaticString { "token" }
+    static let collapseKey: [StaticString] = ["message", "android", "collapse_key"]
 
     /// Its end is everything after the token.
     var body = MessageBody()

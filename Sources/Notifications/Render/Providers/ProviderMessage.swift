@@ -11,6 +11,8 @@ protocol ProviderMessage: ~Copyable {
     static var measuredShown: StaticString { get }
     /// The name of the member with the device's token.
     static var tokenMember: StaticString { get }
+    /// Where it has the id by which a device replaces what it shows.
+    static var collapseKey: [StaticString] { get }
 
     init(_ settings: RenderSettings)
 
@@ -78,6 +80,14 @@ extension Platform {
         switch self {
         case .fcm: FCMMessage.tokenMember.description
         case .apns: APNsMessage.tokenMember.description
+        }
+    }
+
+    /// Where the provider's message has its collapse key.
+    package var collapseKey: [StaticString] {
+        switch self {
+        case .fcm: FCMMessage.collapseKey
+        case .apns: APNsMessage.collapseKey
         }
     }
 }

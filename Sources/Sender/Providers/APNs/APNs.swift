@@ -10,7 +10,6 @@ enum APNs: Provider {
 
     static let firstAnswerOpens = true
     static let answersForApp = true
-    static let collapseKey: [StaticString] = ["headers", "apns-collapse-id"]
 
     static func endpoint(
         of credential: LoadedCredential, _ environment: PushEnvironment?, _ delivery: SenderConfiguration

@@ -9,7 +9,6 @@ enum FCM: Provider {
 
     static let firstAnswerOpens = false
     static let answersForApp = false
-    static let collapseKey: [StaticString] = ["message", "android", "collapse_key"]
 
     static func endpoint(
         of credential: LoadedCredential, _ environment: PushEnvironment?, _ delivery: SenderConfiguration
