@@ -18,6 +18,8 @@ protocol Provider {
     static func request(
         of record: LaneRecord, to endpoint: String, _ token: BearerToken, now: WallTime, _ json: inout JSONReader
     ) throws(MessageProblem) -> ProviderRequest
+    /// The headers of an answer that ``verdict(of:_:after:)`` looks at.
+    static var answerHeaders: [String] { get }
     /// What an answer means.
     ///
     /// - Parameters:

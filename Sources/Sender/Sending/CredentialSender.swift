@@ -60,8 +60,8 @@ final class CredentialSender {
         var configuration = HTTPClientConfiguration()
         configuration.connections = max(1, (settings.inFlight + configuration.streams - 1) / configuration.streams)
         configuration.caFile = settings.caFile
-        configuration.keptHeaders = ["retry-after", "date", "apns-id"]
         let provider = credential.platform.provider
+        configuration.keptHeaders = ["retry-after", "date"] + provider.answerHeaders
         configuration.firstAnswerOpens = provider.firstAnswerOpens
         for environment in provider.environments(of: credential) {
             clients.append((environment, try HTTPClient(configuration) { signal.raise() }))

@@ -10,6 +10,7 @@ enum APNs: Provider {
 
     static let firstAnswerOpens = true
     static let answersForApp = true
+    static let answerHeaders = ["apns-id"]
 
     static func endpoint(
         of credential: LoadedCredential, _ environment: PushEnvironment?, _ delivery: SenderConfiguration

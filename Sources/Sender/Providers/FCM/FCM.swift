@@ -9,6 +9,7 @@ enum FCM: Provider {
 
     static let firstAnswerOpens = false
     static let answersForApp = false
+    static let answerHeaders: [String] = []
 
     static func endpoint(
         of credential: LoadedCredential, _ environment: PushEnvironment?, _ delivery: SenderConfiguration
