@@ -22,7 +22,10 @@ struct DeliverRunCommand: ParsableCommand {
 
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
     @OptionGroup(title: "Configuration") var process: InstanceOption
-    @Option(help: "Only to this provider. To all by default.", valueName: "fcm|apns") var provider: Platform?
+    @Option(
+        help: "Only to this provider. To all by default.",
+        valueName: Platform.allCases.map(\.rawValue).joined(separator: "|"))
+    var provider: Platform?
     @Option(
         help: "Where the first start begins: earliest, latest, a time, a date or -1h.", valueName: "position",
         completion: .list(["earliest", "latest"]))
