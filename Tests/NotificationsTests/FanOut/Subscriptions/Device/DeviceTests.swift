@@ -18,6 +18,12 @@ struct DeviceTests {
         #expect(device.registeredAt == nil)
     }
 
+    @Test("a table that was filled before a provider was known, and lacks its subscriptions, has another version")
+    func version() {
+        #expect(Platform.allCases == [.fcm, .apns])
+        #expect(TableEntry.version == 4)
+    }
+
     @Test("every platform and environment has its own code; an entry with an unknown code is foreign")
     func codes() throws {
         #expect(Platform.allCases.allSatisfy { Platform(code: $0.code) == $0 })
