@@ -126,6 +126,20 @@ struct RequestFieldsTests {
         return expected
     }
 
+    @Test("a request's collapse key is where the platform says", arguments: [false, true])
+    func collapseKey(isSilent: Bool) throws {
+        let rendered = try RenderedRequest(SampleRequest(isSilent: isSilent, collapseKey: "K"))
+        for platform in Platform.allCases {
+            let message =
+                switch platform {
+                case .fcm: rendered.fcm
+                case .apns: rendered.apns
+                }
+            let path = platform.collapseKey.map(\.description).joined(separator: ".")
+            #expect(try values(of: message)[path] == "\"K\"")
+        }
+    }
+
     @Test("§9, §10: a field is where the table says, and nowhere else", arguments: rows, [false, true])
     func field(_ row: Row, isSilent: Bool) throws {
         var sample = SampleRequest(isSilent: isSilent)
