@@ -88,14 +88,15 @@ extension PipelineConfiguration {
 
     /// Two roles on one topic would feed the pipeline its own output.
     private func topicProblems() -> [ConfigurationProblem] {
-        let named =
+        let all =
             [
                 ("topic.events", topics.events), ("topic.subscriptions", topics.subscriptions),
                 ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
                 ("topic.journal", topics.journal), ("topic.requests", topics.requests),
                 ("topic.deliveries", topics.deliveries), ("topic.broadcasts", topics.broadcasts),
             ] + delivery.retryTopics(of: topics.dispatch).map { ("topic.dispatch", $0) } + broadcastTopics
-        return named.filter { !$0.1.isEmpty }.enumerated().compactMap { index, topic in
+        let named = all.filter { !$0.1.isEmpty }
+        return named.enumerated().compactMap { index, topic in
             named[..<index].first { $0.1 == topic.1 }.map { other in
                 ConfigurationProblem(subject: topic.0, message: "'\(topic.1)' is also \(other.0)")
             }

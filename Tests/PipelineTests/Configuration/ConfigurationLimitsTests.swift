@@ -45,6 +45,17 @@ import Testing
                 == ["session.timeout: 10s must be at most kafka.max.poll.interval.ms (9s)"])
     }
 
+    @Test("no two settings name one topic")
+    func everyTopic() {
+        let keys = Setting.all.map(\.key).filter { $0.hasPrefix("topic.") }
+        for (index, key) in keys.enumerated() {
+            for other in keys[..<index] {
+                let problems = LoadedConfiguration.of([key: "same", other: "same"]).problems.map(\.description)
+                #expect(problems.contains { $0.contains("'same' is also topic.") }, "\(key) and \(other): \(problems)")
+            }
+        }
+    }
+
     @Test("two roles never share a topic")
     func topics() throws {
         #expect(
