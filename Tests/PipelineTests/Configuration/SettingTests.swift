@@ -114,6 +114,31 @@ struct SettingTests {
         }
     }
 
+    /// What the rules write does not depend on those that begin with one of these.
+    private static let besideRules = [
+        "group.id", "instance.id", "workers", "static-membership", "from", "topic.", "state.dir", "schedule.tick",
+        "requests.from", "broadcasts.", "deep-link.", "subscriptions.max-lag", "commit.", "transaction.timeout",
+        "session.timeout", "shutdown.timeout", "delivery.", "api.", "http", "log.",
+    ]
+    /// Those of files, and what needs one: their own suites compare the hash.
+    private static let filed: Set = ["app-types", "events.members", "events.types", "display", "display.templates"]
+
+    @Test("what the rules write depends on it and so does their hash, or it is named as one of which neither is true")
+    func rulesHash() throws {
+        for setting in Setting.all where !Self.filed.contains(setting.key) {
+            let values = try Self.values(of: setting).taken
+            // Some do not fit beside timers.
+            let isInHash = try [[:], ["schedule": "off"]].contains { others in
+                let usual = try LoadedConfiguration.of(others).checked().rulesHash
+                return values.contains { value in
+                    let given = try? LoadedConfiguration.of(others.merging([setting.key: value]) { $1 }).checked()
+                    return given.map { $0.rulesHash != usual } ?? false
+                }
+            }
+            #expect(isInHash != Self.besideRules.contains { setting.key.hasPrefix($0) }, "\(setting.key)")
+        }
+    }
+
     @Test("it refuses anything else, and names itself, the value and what is allowed")
     func refused() throws {
         for setting in Setting.all {

@@ -19,6 +19,8 @@ struct TypesSettingTests {
         let loaded = try load(
             ["audiences": "user/{customer_id}"], types: #"{"late":{},"early":{"audiences":["channel/{tier}"]}}"#)
         let rules = try loaded.checked().rules
+        let without = LoadedConfiguration.of(["audiences": "user/{customer_id}"])
+        #expect(try loaded.checked().rulesHash != without.checked().rulesHash)
         #expect(rules.types.declared.map(\.name) == ["early", "late"])
         let own = rules.types.declared.map(\.type)
         #expect(rules.audiences.texts(of: .own(own[0])) == ["channel/{tier}"])
