@@ -141,10 +141,10 @@ class Links(unittest.TestCase):
         self.assertEqual(missing, [])
         self.assertGreater(len(names), 60)
 
-    def test_a_new_provider_takes_ten_files_of_the_code_at_most(self):
+    def test_a_new_provider_takes_fifteen_files_of_the_code_at_most(self):
         recipe = (ROOT / "docs/code.md").read_text().partition("**A new provider**")[2].partition("\n**")[0]
         named = re.findall(r"`(Sources/[^`]+\.swift)`", recipe)
-        self.assertLessEqual(len(named), 10)
+        self.assertLessEqual(len(named), 15)
         self.assertEqual([each for each in named if not (ROOT / each).is_file()], [])
         asks = re.compile(r"\bcase \.(fcm|apns)\b|[=!]= (Platform)?\.(fcm|apns)\b|[^\w?]\.(fcm|apns) [=!]=")
         elsewhere = [

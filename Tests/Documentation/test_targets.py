@@ -9,6 +9,8 @@ import unittest
 
 from program import ROOT
 
+PAGE = ROOT / "docs" / "code.md"
+
 # What Swift's toolchain and the system bring.
 SYSTEM = {"Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing"}
 
@@ -180,6 +182,8 @@ class Targets(unittest.TestCase):
         self.assertEqual(against, [])
 
     def test_what_decides_in_a_role_calls_no_broker(self):
+        cores = {path.parent.name for path in (ROOT / "Sources").glob("*/Core")}
+        self.assertLessEqual(cores, {role for role, folders in DECIDING.items() if "Core" in folders.split()})
         for role, folders in DECIDING.items():
             for folder in folders.split():
                 files = list((ROOT / "Sources" / role / folder).rglob("*.swift"))
@@ -191,8 +195,15 @@ class Targets(unittest.TestCase):
         self.assertTrue(reached("Replay") >= {"Pipeline", "KafkaClient", "Notifications"})
         self.assertTrue(reached("Replay").isdisjoint({"Sender", "HTTPClient", "Console", "HTTPServer", "carillon"}))
 
+    def test_the_page_of_the_code_has_each_target_in_its_table(self):
+        rows = re.findall(r"^\| (`.*?) \|", PAGE.read_text().split("\n## ")[1], re.M)
+        named = set(re.findall(r"`(\w+)`", "\n".join(rows)))
+        # Those of C are one row.
+        own = {name for name, target in targets().items() if not is_test(target) and not re.match("C[A-Z]", name)}
+        self.assertEqual(own - named, set())
+
     def test_the_page_of_the_code_shows_this_graph(self):
-        page = (ROOT / "docs" / "code.md").read_text()
+        page = PAGE.read_text()
         self.assertIn(diagram(), page, f"docs/code.md should have:\n{diagram()}")
 
 
