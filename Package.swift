@@ -152,8 +152,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "CarillonTesting", "Digests", "Hosting", "KafkaClient", "NotificationPayload", "Notifications",
-                "Pipeline", "StageSupport", "StateStore", "Streaming", "Telemetry", "TestSupport",
+                "CarillonTesting", "Digests", "Hosting", "KafkaClient", "KafkaSimulation", "NotificationPayload",
+                "Notifications", "Pipeline", "StageSupport", "StateStore", "Streaming", "Telemetry", "TestSupport",
             ]),
         .testTarget(name: "DigestsTests", dependencies: ["COpenSSL", "Digests", "TestSupport"]),
         .testTarget(

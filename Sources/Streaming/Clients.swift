@@ -8,6 +8,15 @@ package protocol Clients: Sendable {
     func producer(
         _ contract: Contract, _ sink: @escaping ClientLog.Sink
     ) throws(KafkaError) -> any TransactionalProducer & ~Copyable
+    /// Joins no group; its owner assigns.
+    ///
+    /// - Parameters:
+    ///   - passes: see `Consumer.passes`.
+    ///   - onPassing: see `Consumer.onPassing`.
+    func reader(
+        _ settings: Settings, passes: [TopicPartition: [ClosedRange<Int64>]],
+        onPassing: @escaping @Sendable (RecordPosition?) -> Void, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any ReadingClient & ~Copyable
     /// Reads with a client of its own; see `TopicReader.read`.
     func read(
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], _ settings: Settings,
@@ -44,6 +53,16 @@ package struct KafkaClients: Clients {
             transactionalID: contract.slot.transactionalID(group: contract.group), logger: sink)
     }
 
+    package func reader(
+        _ settings: Settings, passes: [TopicPartition: [ClosedRange<Int64>]],
+        onPassing: @escaping @Sendable (RecordPosition?) -> Void, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any ReadingClient & ~Copyable {
+        var consumer = try Consumer(assigning: settings, logger: sink)
+        consumer.passes = passes
+        consumer.onPassing = onPassing
+        return consumer
+    }
+
     package func read(
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], _ settings: Settings,
         _ sink: @escaping ClientLog.Sink, take: (borrowing RecordBatch) throws -> Void
@@ -59,35 +78,40 @@ package struct KafkaClients: Clients {
     }
 }
 
-/// A member of a group; see `Consumer`. All is mutating: what only borrows cannot be called on an `any` of it (Swift 6.3).
-package protocol MemberClient: ~Copyable {
-    var fatalError: KafkaError? { mutating get }
-    var assignment: [TopicPartition] { mutating get }
+/// What reads; see `Consumer`. All is mutating: what only borrows cannot be called on an `any` of it (Swift 6.3).
+package protocol ReadingClient: ~Copyable {
     mutating func nextEvent(timeout: Duration) -> ConsumerEvent?
     mutating func assign(_ positions: [TopicPartition: Offset]) throws(KafkaError)
-    mutating func unassign() throws(KafkaError)
-    mutating func seek(to positions: [TopicPartition: Offset], timeout: Duration) throws(KafkaError)
-    mutating func groupMetadata() throws(KafkaError) -> GroupMetadata
-    mutating func leave(timeout: Duration)
-
     mutating func fill(_ batch: inout RecordBatch, from number: Int, limit: Int, maxBytes: Int, timeout: Duration)
-    mutating func waitingRecords(in queue: Int) -> Int
-    mutating func waitForRecords(in numbers: [Int]?, timeout: Duration)
-
-    mutating func committed(
-        _ partitions: [TopicPartition], timeout: Duration
-    ) throws(KafkaError) -> [TopicPartition: CommittedOffset]
     mutating func startOffsets(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset]
     mutating func endOffsets(
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset]
+    mutating func highWatermarks(_ partitions: [TopicPartition]) -> [TopicPartition: Offset]
+    mutating func partitionCount(of topic: String, timeout: Duration) throws(KafkaError) -> Int
+}
+
+/// A member of a group.
+package protocol MemberClient: ReadingClient, ~Copyable {
+    var fatalError: KafkaError? { mutating get }
+    var assignment: [TopicPartition] { mutating get }
+    mutating func unassign() throws(KafkaError)
+    mutating func seek(to positions: [TopicPartition: Offset], timeout: Duration) throws(KafkaError)
+    mutating func groupMetadata() throws(KafkaError) -> GroupMetadata
+    mutating func leave(timeout: Duration)
+
+    mutating func waitingRecords(in queue: Int) -> Int
+    mutating func waitForRecords(in numbers: [Int]?, timeout: Duration)
+
+    mutating func committed(
+        _ partitions: [TopicPartition], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: CommittedOffset]
     mutating func offsets(
         at times: [TopicPartition: WallTime], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset]
     mutating func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError)
-    mutating func partitionCount(of topic: String, timeout: Duration) throws(KafkaError) -> Int
 }
 
 /// A producer with a transactional id; see `Producer`.

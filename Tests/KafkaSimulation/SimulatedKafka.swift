@@ -87,6 +87,8 @@ package final class SimulatedKafka: @unchecked Sendable {
     /// What open transactions have sent, by producer.
     private(set) var pending: [Int: [TopicPartition: CommittedOffset]] = [:]
     let group: SimulatedGroup
+    /// When processes were stopped in a call.
+    package internal(set) var freezes: [Range<WallTime>] = []
     /// What the members' metadata stands for.
     var memberships: [(member: Int, generation: Int)] = []
 
@@ -186,6 +188,12 @@ package final class SimulatedKafka: @unchecked Sendable {
             ends[partition] = Offset(Int64((isStable ? log?.lastStable : log?.entries.count) ?? 0))
         }
         return ends
+    }
+
+    func firstOffset(of partition: TopicPartition, since time: WallTime) -> Int {
+        guard let log = logs[partition] else { return 0 }
+        let found = log.entries.dropFirst(log.start).firstIndex { $0.record?.timestamp.map { $0 >= time } ?? false }
+        return found ?? log.lastStable
     }
 
     // MARK: Transactions

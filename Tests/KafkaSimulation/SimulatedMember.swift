@@ -1,11 +1,12 @@
 import KafkaClient
 import Streaming
 
-/// A consumer that is a member of the simulated group.
+/// A consumer, which is a member of the simulated group if it has a contract.
 struct SimulatedMember: ~Copyable, MemberClient {
     private let process: SimulatedProcess
     private let instance: String?
-    private let topics: [String]
+    /// Nil: its owner assigns.
+    private let topics: [String]?
     private var member: Int?
     private var generation = 0
     private var events: [ConsumerEvent] = []
@@ -27,10 +28,10 @@ struct SimulatedMember: ~Copyable, MemberClient {
     private var kafka: SimulatedKafka { process.kafka }
     private var baton: Baton { process.kafka.baton }
 
-    init(_ process: SimulatedProcess, _ contract: Contract) {
+    init(_ process: SimulatedProcess, _ contract: Contract?) {
         self.process = process
-        instance = contract.isStatic ? contract.slot.groupInstanceID(group: contract.group) : nil
-        topics = contract.inputs
+        instance = contract.flatMap { $0.isStatic ? $0.slot.groupInstanceID(group: $0.group) : nil }
+        topics = contract?.inputs
     }
 
     var assignment: [TopicPartition] { positions.keys.sorted() }
@@ -48,7 +49,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
     }
 
     private mutating func serve() {
-        guard fatalError == nil, !process.isAway, !isRevoking, !isAssigning else { return }
+        guard let topics, fatalError == nil, !process.isAway, !isRevoking, !isAssigning else { return }
         if baton.isOne(of: kafka.faults.failedConsumer) { return fail(.failed(.member, "")) }
         guard let member else {
             let number = kafka.group.join(instance: instance, topics: topics)
@@ -131,16 +132,16 @@ struct SimulatedMember: ~Copyable, MemberClient {
         if baton.isOne(of: kafka.faults.slowFetch) {
             silentUntil = max(silentUntil, baton.now + baton.milliseconds(500...4_000))
         }
-        read(topics[number], limit, &batch)
+        read(topics?[number], limit, &batch)
         guard batch.isEmpty, batch.endsOfPartition.isEmpty, timeout > .zero else { return }
         process.pause(timeout)
-        read(topics[number], limit, &batch)
+        read(topics?[number], limit, &batch)
     }
 
-    private mutating func read(_ topic: String, _ limit: Int, _ batch: inout RecordBatch) {
+    private mutating func read(_ topic: String?, _ limit: Int, _ batch: inout RecordBatch) {
         guard fatalError == nil, !process.isAway, !isStuck, baton.now >= silentUntil else { return }
         let limit = min(limit, baton.draw(1...12))
-        for partition in assignment where partition.topic == topic {
+        for partition in assignment where topic == nil || partition.topic == topic {
             guard let first = positions[partition] else { continue }
             let end = kafka.logs[partition]?.lastStable ?? 0
             let position = kafka.read(partition, from: first, upTo: end, limit: limit, into: &batch)
@@ -160,7 +161,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
 
     private mutating func request(_ operation: String, _ timeout: Duration) throws(KafkaError) {
         if let fatalError { throw fatalError }
-        try process.request(operation, of: .member, deadline: timeout)
+        try process.request(operation, of: topics == nil ? .reader : .member, deadline: timeout)
     }
 
     mutating func committed(
@@ -190,11 +191,16 @@ struct SimulatedMember: ~Copyable, MemberClient {
         return kafka.ends(of: partitions, isStable: true)
     }
 
-    /// Its records have no times.
+    mutating func highWatermarks(_ partitions: [TopicPartition]) -> [TopicPartition: Offset] {
+        kafka.ends(of: partitions, isStable: false)
+    }
+
     mutating func offsets(
         at times: [TopicPartition: WallTime], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        try endOffsets(Array(times.keys), timeout: timeout)
+        try request("offsets_for_times", timeout)
+        return Dictionary(
+            uniqueKeysWithValues: times.map { ($0, Offset(Int64(kafka.firstOffset(of: $0, since: $1)))) })
     }
 
     mutating func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError) {

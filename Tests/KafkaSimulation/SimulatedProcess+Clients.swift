@@ -14,6 +14,13 @@ extension SimulatedProcess: Clients {
         SimulatedProducer(self, contract)
     }
 
+    package func reader(
+        _ settings: Settings, passes: [TopicPartition: [ClosedRange<Int64>]],
+        onPassing: @escaping @Sendable (RecordPosition?) -> Void, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any ReadingClient & ~Copyable {
+        SimulatedMember(self, nil)
+    }
+
     package func read(
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], _ settings: Settings,
         _ sink: @escaping ClientLog.Sink, take: (borrowing RecordBatch) throws -> Void

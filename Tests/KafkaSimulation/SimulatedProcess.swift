@@ -27,6 +27,7 @@ package final class SimulatedProcess: @unchecked Sendable {
     }
 
     package func freeze(for time: Duration) {
+        kafka.freezes.append(kafka.now..<kafka.now + time.wholeMilliseconds)
         frozenUntil = max(frozenUntil, kafka.baton.now + time)
         cut(for: time)
     }

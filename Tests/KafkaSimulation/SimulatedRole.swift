@@ -24,6 +24,8 @@ package final class SimulatedRole: @unchecked Sendable {
     private let isStatic: Bool
     /// Nothing goes wrong any longer, and nothing more comes in.
     package private(set) var isOver = false
+    /// No process runs, and none is started.
+    package private(set) var isDown = false
     package private(set) var violations: [String] = []
     private let work: @Sendable (_ slot: Int, SimulatedProcess, RoleHost, _ isStatic: Bool) throws -> Void
     /// The newest process of each slot.
@@ -48,12 +50,16 @@ package final class SimulatedRole: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - time: how long something goes wrong.
+    ///   - outage: how long no process runs, once in between, beside that time.
     ///   - isDone: whether everything that came in is done.
-    package func run(for time: Duration, isFaulty: Bool = true, until isDone: @escaping () -> Bool) {
+    package func run(
+        for time: Duration, isFaulty: Bool = true, outage: Duration = .zero, until isDone: @escaping () -> Bool
+    ) {
         if isFaulty { kafka.faults = drawnFaults() }
         for slot in 0..<baton.draw(1...3) { start(slot) }
         if isFaulty, !baton.isOne(of: 10) { disturb() }
-        baton.after(time) { [self] in
+        if outage > .zero { baton.after(time / 2) { [self] in stopAll(for: outage) } }
+        baton.after(time + outage) { [self] in
             isOver = true
             kafka.faults = SimulatedKafka.Faults()
             // The last transactions of what comes in end.
@@ -121,10 +127,20 @@ package final class SimulatedRole: @unchecked Sendable {
     }
 
     private func restart(_ slot: Int) {
-        if running[slot] == nil, !hasDrained { start(slot) }
+        guard running[slot] == nil, !hasDrained else { return }
+        if isDown { baton.after(.seconds(10)) { [self] in restart(slot) } } else { start(slot) }
     }
 
     // MARK: What goes wrong
+
+    private func stopAll(for time: Duration) {
+        isDown = true
+        for victim in alive {
+            victim.host.stop()
+            victim.process.die()
+        }
+        baton.after(time) { [self] in isDown = false }
+    }
 
     private func disturb() {
         baton.after(baton.milliseconds(200...12_000)) { [self] in
@@ -143,7 +159,7 @@ package final class SimulatedRole: @unchecked Sendable {
                 guard isStatic else { return }
                 // Somebody takes it for dead.
                 victim.process.freeze(for: baton.milliseconds(5_000...40_000))
-                baton.after(baton.milliseconds(100...4_000)) { [self] in if !isOver { start(slot) } }
+                baton.after(baton.milliseconds(100...4_000)) { [self] in if !isOver, !isDown { start(slot) } }
             default: restart(baton.draw(0...3))
             }
         }

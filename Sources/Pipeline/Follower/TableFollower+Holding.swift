@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 
 /// The follower's part in what ADR 56 decides.
 extension TableFollower {
@@ -31,13 +32,13 @@ extension TableFollower {
 
     static func makeConsumer(
         _ read: FollowedPartitions, of topic: String, _ context: WorkerContext, _ logger: Logger
-    ) throws -> Consumer {
+    ) throws(KafkaError) -> any ReadingClient & ~Copyable {
         var settings = context.configuration.kafka
         settings["auto.offset.reset"] = "error"
         if read.isCareful { settings.merge(ClientSettings.oneBatchAtATime) { $1 } }
-        var consumer = try Consumer(assigning: settings, logger: logger.clientSink)
-        consumer.passes = context.holds.passed.ranges
-        consumer.onPassing = { context.board.passes($0.map { "\($0)" }, in: topic) }
+        var consumer = try context.clients.reader(
+            settings, passes: context.holds.passed.ranges,
+            onPassing: { context.board.passes($0.map { "\($0)" }, in: topic) }, logger.clientSink)
         try consumer.assign(read.starts.mapValues { Offset($0) })
         return consumer
     }

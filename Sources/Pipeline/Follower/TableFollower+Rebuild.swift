@@ -15,8 +15,8 @@ extension TableFollower {
     /// dies later, the next start wipes the incomplete table (``TablePosition/isWhole``) and begins again.
     mutating func rebuild() throws {
         waiting.removeAll()
-        if let retriesAt, .now < retriesAt { return try serveControl(timeout: .milliseconds(20)) }
-        let began = ContinuousClock.now
+        if let retriesAt, context.now < retriesAt { return try serveControl(timeout: .milliseconds(20)) }
+        let began = context.now
         let starts: [Int64]
         do {
             starts = try ask(for: { consumer, partitions throws(KafkaError) in
@@ -24,7 +24,7 @@ extension TableFollower {
             })
             context.host.health.topicAnswers()
         } catch {
-            retriesAt = .now + backoff.next()
+            retriesAt = context.now + backoff.next()
             return try unanswered(error, "the subscriptions' first offsets are not known")
         }
         do {

@@ -16,7 +16,7 @@ extension TableFollower {
     /// Stores what was read, or a part of it. While the disk is full it keeps the changes and retries; the workers' gate
     /// closes meanwhile.
     mutating func store() throws {
-        if let retriesAt, .now < retriesAt { return }
+        if let retriesAt, context.now < retriesAt { return }
         try context.reach(.beforeTableCommit)
         position.time = context.clock.now(freshness.asOf)
         do {
@@ -24,7 +24,7 @@ extension TableFollower {
             storeAccepted()
             guard let change else { return }
             waiting.isDirty = false
-            storedAt = .now
+            storedAt = context.now
             report(change)
         } catch {
             return try storeRefused(error)
@@ -54,7 +54,7 @@ extension TableFollower {
             throw PipelineError.defect("the subscriptions table cannot be written: \(error)")
         }
         if context.patience.isDue("table") { logger.error("the subscriptions table cannot be written: \(error)") }
-        retriesAt = .now + backoff.next()
+        retriesAt = context.now + backoff.next()
     }
 
     private func report(_ change: SubscriptionTableChange) {

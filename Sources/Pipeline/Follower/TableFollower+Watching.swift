@@ -8,14 +8,14 @@ extension TableFollower {
         // A full buffer is not read into, and without an answer it is unknown whether there is something to read.
         let hasNews = !records.isEmpty || !records.endsOfPartition.isEmpty
         guard !hasNews, !mustStore, freshness.isAnswered, let ends else {
-            watch.progressed(hasRecords: !records.isEmpty)
+            watch.progressed(hasRecords: !records.isEmpty, now: context.now)
             return context.host.health.consumerIsHopeless(watch.isHopeless, of: Self.name)
         }
-        guard watch.isCheckDue() else { return }
+        guard watch.isCheckDue(now: context.now) else { return }
         let offsets = position.offsets
         let isStuck = watch.isStuck(
             ends: Dictionary(uniqueKeysWithValues: zip(partitions, ends)).filter { read.starts[$0.key] != nil },
-            reached: { offsets[Int($0.partition)] })
+            reached: { offsets[Int($0.partition)] }, now: context.now)
         context.host.health.consumerIsHopeless(watch.isHopeless, of: Self.name)
         guard isStuck else { return }
         logger.notice("recreates the subscriptions' consumer: \(KafkaError.stuckConsumer.message)")
@@ -31,7 +31,7 @@ extension TableFollower {
         for (partition, end) in zip(partitions, ends) {
             guard let watermark = watermarks[partition],
                 hungTransactions.observe(
-                    partition: partition, lastStable: end, highWatermark: watermark.value)
+                    partition: partition, lastStable: end, highWatermark: watermark.value, now: context.now)
             else { continue }
             logger.warning(
                 "a transaction has been open on the subscriptions for more than a minute: no subscription and no "

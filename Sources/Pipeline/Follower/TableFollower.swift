@@ -11,7 +11,7 @@ struct TableFollower: ~Copyable {
     let topic: SubscriptionTopic
     let context: WorkerContext
     let logger: Logger
-    var consumer: Consumer
+    var consumer: any ReadingClient & ~Copyable
     var records = RecordBatch(readsHeaders: false)
     /// What was read and is not stored yet.
     var waiting: WaitingChanges
@@ -32,7 +32,7 @@ struct TableFollower: ~Copyable {
     var hungTransactions = HungTransactionWatch()
     private var publishedLag: Int64?
     private var wasLagging = false
-    var storedAt = ContinuousClock.now
+    var storedAt: ContinuousClock.Instant
     private var growth = MemoryGrowth()
     /// The state folder has a note of the growth.
     private var hasNotedGrowth = false
@@ -44,10 +44,10 @@ struct TableFollower: ~Copyable {
     /// - Parameters:
     ///   - topic: as it was found before the table was opened.
     ///   - waiting: where to keep what is read; nil: below the state folder.
-    ///   - watch: the watch over its consumer.
+    ///   - watch: the watch over its consumer; nil: the usual one.
     init(
         table: SubscriptionTable, topic: SubscriptionTopic, context: WorkerContext, logger: Logger,
-        waiting: consuming WaitingChanges? = nil, watch: ConsumerWatch = ConsumerWatch()
+        waiting: consuming WaitingChanges? = nil, watch: ConsumerWatch? = nil
     ) throws {
         self.waiting = waiting ?? WaitingChanges(in: context.configuration.stateDirectory)
         position = table.position
@@ -57,12 +57,13 @@ struct TableFollower: ~Copyable {
         // The clock may have been set back since the time was stored: a time ahead of it counts as now.
         let age = Duration.milliseconds(max(0, context.clock.now() - position.time))
         freshness = TableFreshness(
-            maxLag: context.configuration.subscriptionsMaxLag, largestAge: topic.largestAge, asOf: .now - age)
+            maxLag: context.configuration.subscriptionsMaxLag, largestAge: topic.largestAge, asOf: context.now - age)
+        storedAt = context.now
         self.table = table
         self.topic = topic
         self.context = context
         self.logger = logger
-        self.watch = watch
+        self.watch = watch ?? ConsumerWatch(now: context.now)
         context.meter.setUnreadableSubscriptions(position.unreadable)
         if !position.unreadable.isEmpty {
             let partitions = position.unreadable.map { "\(topic.name)/\($0)" }.joined(separator: ", ")
@@ -83,7 +84,7 @@ struct TableFollower: ~Copyable {
 
     /// One round of the loop; takes about 50 ms where there is nothing to do.
     mutating func round() throws {
-        if freshness.isTooOld() { mustRebuild(topic.isTooOld(freshness.age())) }
+        if freshness.isTooOld(now: context.now) { mustRebuild(topic.isTooOld(freshness.age(now: context.now))) }
         if rebuildReason != nil { return try rebuild() }
         try considerHolds()
         try askForEnds()
@@ -94,9 +95,9 @@ struct TableFollower: ~Copyable {
     /// Queries the topic's ends when a worker waits for them, and as often as freshness needs.
     private mutating func askForEnds() throws {
         let isAwaited = context.gate.isAwaited && barrier < context.gate.newestRequest
-        guard isAwaited || freshness.isQueryDue() else { return }
+        guard isAwaited || freshness.isQueryDue(now: context.now) else { return }
         let request = context.gate.newestRequest
-        let began = ContinuousClock.now
+        let began = context.now
         do {
             ends = try ask(for: { consumer, partitions throws(KafkaError) in
                 try consumer.endOffsets(partitions, timeout: .seconds(2))
@@ -115,14 +116,16 @@ struct TableFollower: ~Copyable {
     ///
     /// - Throws: ``PipelineError/decisionNeeded(_:)`` where the partition count has changed since the table was opened;
     ///   the query's `KafkaError`.
-    func ask(
-        for offsets: (borrowing Consumer, [TopicPartition]) throws(KafkaError) -> [TopicPartition: Offset]
+    mutating func ask(
+        for offsets: (inout any ReadingClient & ~Copyable, [TopicPartition]) throws(KafkaError) -> [TopicPartition:
+            Offset]
     ) throws -> [Int64] {
+        let partitions = partitions
         let count = try consumer.partitionCount(of: topic.name, timeout: .seconds(2))
         guard count == partitions.count else {
             throw PipelineError.decisionNeeded(topic.keysHaveMoved(from: partitions.count, to: count))
         }
-        let found = try offsets(consumer, partitions)
+        let found = try offsets(&consumer, partitions)
         return partitions.map { found[$0]?.value ?? 0 }
     }
 
@@ -163,7 +166,7 @@ struct TableFollower: ~Copyable {
         growth.waits(at: ProcessMemory.anonymous())
         let isBusy = isFilling || waiting.isDirty || context.gate.isAwaited
         let idle = isBusy ? .milliseconds(20) : IdleWait.looking
-        consumer.fill(&records, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: idle)
+        consumer.fill(&records, from: 0, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: idle)
         growth.ended(at: ProcessMemory.anonymous(), received: records.byteCount)
     }
 
@@ -230,7 +233,7 @@ struct TableFollower: ~Copyable {
 
     /// A table that has reached the end once is complete; it is stored before any worker may fan out from it.
     private mutating func noteEnd() {
-        guard isAtEnd, freshness.reachedEnd(), !position.isWhole else { return }
+        guard isAtEnd, freshness.reachedEnd(now: context.now), !position.isWhole else { return }
         position.isWhole = true
         waiting.isDirty = true
     }
@@ -247,7 +250,7 @@ struct TableFollower: ~Copyable {
             context.gate.setStale(from: freshness.staleFrom)
             context.gate.pass(barrier)
             // Stores the time, so that the table of an idle topic is fresh at the next start.
-            if .now - storedAt > min(.seconds(60), topic.largestAge / 4) { try store() }
+            if context.now - storedAt > min(.seconds(60), topic.largestAge / 4) { try store() }
         }
         noteGate()
     }
@@ -260,7 +263,7 @@ struct TableFollower: ~Copyable {
 
     /// Logs when the gate closes and opens.
     mutating func noteGate() {
-        let isLagging = context.gate.isLagging()
+        let isLagging = context.gate.isLagging(now: context.now)
         guard isLagging != wasLagging else { return }
         wasLagging = isLagging
         logger.notice(

@@ -22,7 +22,7 @@ struct TableFreshness {
     }
 
     /// Whether it is time to query the ends again: once a second, and often enough for a short `maxLag`.
-    func isQueryDue(now: ContinuousClock.Instant = .now) -> Bool {
+    func isQueryDue(now: ContinuousClock.Instant) -> Bool {
         asked.map { now - $0 >= min(.seconds(1), maxLag / 4) } ?? true
     }
 
@@ -40,7 +40,7 @@ struct TableFreshness {
     /// - Parameter now: the time after reading. If the table is too old by then, it stays so: tombstones may have been
     ///   removed before they were read, as when the process was suspended.
     /// - Returns: whether the table is as fresh as that answer now.
-    mutating func reachedEnd(now: ContinuousClock.Instant = .now) -> Bool {
+    mutating func reachedEnd(now: ContinuousClock.Instant) -> Bool {
         guard let answered, !isTooOld(now: now) else { return false }
         asOf = max(asOf, answered)
         return true
@@ -53,10 +53,10 @@ struct TableFreshness {
         answered = nil
     }
 
-    func age(now: ContinuousClock.Instant = .now) -> Duration { now - asOf }
+    func age(now: ContinuousClock.Instant) -> Duration { now - asOf }
 
     /// Whether it may have missed unsubscriptions, and must be read from the topic's beginning.
-    func isTooOld(now: ContinuousClock.Instant = .now) -> Bool { age(now: now) > largestAge }
+    func isTooOld(now: ContinuousClock.Instant) -> Bool { age(now: now) > largestAge }
 
     /// From this moment on fan-out must pause.
     var staleFrom: ContinuousClock.Instant { asOf + min(maxLag, largestAge) }

@@ -10,7 +10,7 @@ struct OrderFolds: ~Copyable {
     /// Nil where the state cannot be saved.
     var checkpoint: OrderCheckpoint?
     /// When the checkpoint is written next.
-    private(set) var savesAt = ContinuousClock.now
+    private(set) var savesAt: ContinuousClock.Instant
     /// How long the slices of the current checkpoint have taken.
     private var saving = Duration.zero
 
@@ -20,8 +20,9 @@ struct OrderFolds: ~Copyable {
     /// At the end nothing waits; what a transaction of the store writes is in memory until it is committed.
     static let lastSlice = 100_000
 
-    init(checkpoint: consuming OrderCheckpoint?) {
+    init(checkpoint: consuming OrderCheckpoint?, now: ContinuousClock.Instant = .now) {
         self.checkpoint = checkpoint
+        savesAt = now
     }
 
     /// Forgets the partitions that another worker owns now.

@@ -83,7 +83,7 @@ extension PipelineTenant {
         }
         guard !recent.isEmpty else { return [] }
         let judgements = try LogCheck.judge(
-            recent, starts: log.first, ends: log.end, settings: context.configuration.kafka,
+            recent, starts: log.first, ends: log.end, settings: context.configuration.kafka, by: context.clients,
             logger: logger.clientSink, timeout: .seconds(5))
         var foreign: Set<TopicPartition> = []
         for (id, judgement) in judgements.sorted(by: { $0.key < $1.key }) {
@@ -124,7 +124,7 @@ extension PipelineTenant {
             finishFold(of: partition)
         }
         let left = positions.orders.leftToFold
-        refolding = left > 0 ? RefoldReport(total: left) : nil
+        refolding = left > 0 ? RefoldReport(total: left, now: context.now) : nil
         context.meter.setRefold(Int(left), worker: slot.number)
         guard left > 0 else { return reportIncomplete() }
         logger.info(
@@ -157,10 +157,10 @@ extension PipelineTenant {
         let left = positions.orders.leftToFold
         refolding?.add(records)
         if positions.orders.foldingCount == 0 {
-            if let report = refolding { logger.info("\(report.end())") }
+            if let report = refolding { logger.info("\(report.end(now: context.now))") }
             refolding = nil
             reportIncomplete()
-        } else if let line = refolding?.line(left: left) {
+        } else if let line = refolding?.line(left: left, now: context.now) {
             logger.info("\(line)")
         }
         context.meter.setRefold(Int(left), worker: slot.number)
@@ -200,13 +200,13 @@ extension PipelineTenant {
     /// Writes the checkpoint when it is due and no transaction is open: every 10 s, or so much less often that it takes no
     /// more than a fiftieth of the time. A large one is written in slices, with as much time for events in between.
     mutating func saveOrders(isLast: Bool = false) {
-        guard transactions.open == nil, !positions.isEmpty, isLast || .now >= folds.savesAt else { return }
+        guard transactions.open == nil, !positions.isEmpty, isLast || context.now >= folds.savesAt else { return }
         if intake.next < intake.extracted {
             core.rollBack()
             intake.extracted = intake.next
         }
         guard core.orders.states.isCommitted else { return }
-        let began = ContinuousClock.now
+        let began = context.now
         context.meter.setOrders(
             core.orders.states.count, bytes: core.orders.states.usedBytes, fullest: core.orders.states.fullest,
             worker: slot.number)
@@ -223,7 +223,7 @@ extension PipelineTenant {
         } catch {
             giveUpCheckpoint(after: error)
         }
-        folds.saved(isWhole: isWhole, began: began, now: .now)
+        folds.saved(isWhole: isWhole, began: began, now: context.now)
     }
 
     /// - Returns: nil for a state that has nothing in it and does not know yet what it lacks.

@@ -36,10 +36,11 @@ extension PipelineTenant {
 
     private mutating func emit(_ records: Range<Int>, _ time: TransactionTime) throws -> Int {
         output.source = intake.source
+        let context = context
         let configuration = context.configuration
         return try core.emit(
             intake.batch, records, limit: transactions.outlasts.records(most: configuration.commitMaxRecords),
-            isTimeUp: { time.isOld(configuration) }, into: &output)
+            isTimeUp: { time.isOld(configuration, now: context.now) }, into: &output)
     }
 
     private mutating func advance(over records: Range<Int>) {

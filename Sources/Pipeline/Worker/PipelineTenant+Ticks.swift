@@ -30,7 +30,7 @@ struct PendingTicks {
     var isUnderWay: Bool { pending.values.contains { $0.isUnderWay } }
 
     /// Whether it is time to look at the timers; true once per tick.
-    mutating func isLookDue(_ tick: Duration, now: ContinuousClock.Instant = .now) -> Bool {
+    mutating func isLookDue(_ tick: Duration, now: ContinuousClock.Instant) -> Bool {
         if let lookedAt, now - lookedAt < tick { return false }
         lookedAt = now
         return true
@@ -74,7 +74,7 @@ extension PipelineTenant {
     mutating func endsToAsk(_ now: WallTime) -> [TopicPartition] {
         guard let schedule = context.configuration.orders.schedule else { return [] }
         var partitions = reachedTicks.filter { ticks.isStale($0, now: now, tick: schedule.tick) }
-        if ticks.clockAhead == nil, ticks.isLookDue(schedule.tick) {
+        if ticks.clockAhead == nil, ticks.isLookDue(schedule.tick, now: context.now) {
             partitions += positions.orders.owned.filter {
                 ticks.pending[$0] == nil && canFire($0) && core.orders.isDue(in: $0, at: now)
             }
@@ -126,12 +126,13 @@ extension PipelineTenant {
     /// Whether the transaction has reached one of its limits: nothing more is begun in it.
     private func isFull(_ time: TransactionTime) -> Bool {
         core.written >= transactions.outlasts.records(most: context.configuration.commitMaxRecords)
-            || time.isOld(context.configuration)
+            || time.isOld(context.configuration, now: context.now)
     }
 
     /// Sends a slice of a partition's timers.
     private mutating func fire(_ partition: Int32, maxTimers: Int, _ time: TransactionTime) throws {
         guard let pending = ticks.pending[partition], let position = positions.orders[partition] else { return }
+        let context = context
         let configuration = context.configuration
         let isolation = transactions.isolation
         let letter: DeadLetter? =
@@ -147,7 +148,7 @@ extension PipelineTenant {
         output.source = .orders
         let watermark = try core.fire(
             Tick(partition: partition, time: pending.time, clock: time.clock, offset: position.next),
-            TickSlice(maxTimers: maxTimers, maxRecords: limit) { time.isOld(configuration) },
+            TickSlice(maxTimers: maxTimers, maxRecords: limit) { time.isOld(configuration, now: context.now) },
             replacingPushes: letter, into: &output)
         positions.orders.fire(partition: partition, upTo: watermark, tick: pending.time)
         ticks.fired(partition, upTo: watermark)

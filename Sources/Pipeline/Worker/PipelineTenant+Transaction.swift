@@ -18,7 +18,7 @@ struct ClockAhead: Error {
 extension TransactionTime {
     /// Whether the transaction is so old that nothing more is begun in it. The limit holds for every transaction, so that
     /// the broker never has to abort one (`transaction.timeout`).
-    func isOld(_ configuration: PipelineConfiguration, now: ContinuousClock.Instant = .now) -> Bool {
+    func isOld(_ configuration: PipelineConfiguration, now: ContinuousClock.Instant) -> Bool {
         now - began >= configuration.commitIntervalBehind
     }
 }
@@ -79,7 +79,7 @@ extension PipelineTenant {
         guard let open = transactions.open else { return }
         positions.commit()
         core.commit()
-        let wasQuick = ContinuousClock.now - open.time.began < context.configuration.transactionTimeout / 4
+        let wasQuick = context.now - open.time.began < context.configuration.transactionTimeout / 4
         transactions.committed(wasQuick: wasQuick) { positions[$0]?.next }
         if open.events > 0 { ticks.yieldsTo.removeAll() }
         output.truncatesDeadLetters = false
@@ -94,7 +94,7 @@ extension PipelineTenant {
         context.deadLetters.committed(counts.deadLetters, first: core.firstDeadLetter, logger)
         let now = context.clock.now()
         context.meter.committed(
-            duration: .now - transaction.time.began,
+            duration: context.now - transaction.time.began,
             ages: transaction.batches.map { (milliseconds: now - $0.oldest, events: $0.events) })
     }
 

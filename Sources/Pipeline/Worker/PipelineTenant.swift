@@ -59,7 +59,8 @@ struct PipelineTenant: ~Copyable, Tenant {
         origin = context.journalOrigin
         output = TransactionOutput(transaction, slot: slot)
         intake = Intake(configuration.topics)
-        folds = OrderFolds(checkpoint: Self.openCheckpoint(slot: slot, context: context, logger: logger))
+        folds = OrderFolds(
+            checkpoint: Self.openCheckpoint(slot: slot, context: context, logger: logger), now: context.now)
     }
 
     static func contract(of slot: Slot, _ context: WorkerContext) -> Contract {
@@ -77,6 +78,7 @@ struct PipelineTenant: ~Copyable, Tenant {
         (contract.batchRecords, contract.batchBytes) = (512, 8 << 20)
         contract.clock = context.sources.contains(.requests) ? .gatesSome : .gatesNothing
         contract.passes = context.holds.passed.ranges
+        contract.clients = context.clients
         contract.onPassing = { context.board.passes($0.map { "\($0)" }, in: slot.description) }
         return contract
     }
@@ -89,7 +91,7 @@ struct PipelineTenant: ~Copyable, Tenant {
         // Where they are is found out meanwhile.
         guard !positions.isEmpty else { return true }
         if hasGoneBack { beginRefold() }
-        isTableReady = context.gate.isOpen(barrier)
+        isTableReady = context.gate.isOpen(barrier, now: context.now)
         return isTableReady
     }
 

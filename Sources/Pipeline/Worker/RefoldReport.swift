@@ -6,7 +6,7 @@ struct RefoldReport: Equatable {
     private(set) var records = 0
 
     /// - Parameter total: how many offsets there are to fold.
-    init(total: Int64, now: ContinuousClock.Instant = .now) {
+    init(total: Int64, now: ContinuousClock.Instant) {
         self.total = total
         began = now
         reportedAt = now
@@ -15,7 +15,7 @@ struct RefoldReport: Equatable {
     mutating func add(_ records: Int) { self.records += records }
 
     /// A line every 10 s: the rate, and when the fold will be done.
-    mutating func line(left: Int64, now: ContinuousClock.Instant = .now) -> String? {
+    mutating func line(left: Int64, now: ContinuousClock.Instant) -> String? {
         guard now - reportedAt >= .seconds(10) else { return nil }
         reportedAt = now
         let seconds = (now - began) / .seconds(1)
@@ -25,7 +25,7 @@ struct RefoldReport: Equatable {
         return "folds the state of orders: \(rate) records/s, \(left) offsets left, ready in about \(wait) s"
     }
 
-    func end(now: ContinuousClock.Instant = .now) -> String {
+    func end(now: ContinuousClock.Instant) -> String {
         let seconds = (now - began) / .seconds(1)
         return "the state of orders is complete: \(records) records in \(Int(seconds.rounded())) s"
     }

@@ -1,4 +1,5 @@
 import KafkaClient
+import Streaming
 import Synchronization
 
 /// What the workers of a process share. Any thread.
@@ -8,6 +9,7 @@ final class WorkerContext: RoleContext {
     /// What is read, in the order of the consumers' data queues.
     let sources: [SourceKind]
     let audienceRule: any AudienceRule
+    let clients: any Clients
     let gate: TableGate
     let deadLetters: DeadLetterLog
     let meter: PipelineMeter
@@ -18,15 +20,16 @@ final class WorkerContext: RoleContext {
 
     init(
         host: RoleHost = RoleHost(), configuration: PipelineConfiguration, audienceRule: any AudienceRule,
-        meter: PipelineMeter
+        clients: any Clients = KafkaClients(), meter: PipelineMeter
     ) {
         self.host = host
         self.configuration = configuration
         self.sources = configuration.topics.sources
         self.audienceRule = audienceRule
+        self.clients = clients
         self.meter = meter
         self.deadLetters = DeadLetterLog(host.patience, topic: configuration.topics.deadLetters)
-        self.gate = TableGate(freshFor: configuration.subscriptionsMaxLag)
+        self.gate = TableGate(freshFor: configuration.subscriptionsMaxLag, now: host.time.now())
         self.board = ReadinessBoard(workers: configuration.workers)
     }
 
@@ -43,7 +46,7 @@ final class WorkerContext: RoleContext {
     }
 
     var readiness: Readiness {
-        let isBehind = gate.isLagging() || gate.isAwaited
+        let isBehind = gate.isLagging(now: now) || gate.isAwaited
         return board.readiness(
             host, tableBehind: isBehind ? .tableBehind(records: meter.reading.tableLag) : nil, holds: holds.reasons)
     }

@@ -166,6 +166,13 @@ private final class NotedClients: Clients, @unchecked Sendable {
         _ contract: Contract, _ sink: @escaping ClientLog.Sink
     ) throws(KafkaError) -> any TransactionalProducer & ~Copyable { try kafka.producer(contract, sink) }
 
+    func reader(
+        _ settings: Settings, passes: [TopicPartition: [ClosedRange<Int64>]],
+        onPassing: @escaping @Sendable (RecordPosition?) -> Void, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any ReadingClient & ~Copyable {
+        try kafka.reader(settings, passes: passes, onPassing: onPassing, sink)
+    }
+
     func read(
         from starts: [TopicPartition: Offset], to ends: [TopicPartition: Offset], _ settings: Settings,
         _ sink: @escaping ClientLog.Sink, take: (borrowing RecordBatch) throws -> Void
