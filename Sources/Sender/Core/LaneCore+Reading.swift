@@ -27,16 +27,18 @@ extension LaneCore {
         return true
     }
 
-    /// A record of a retry topic that is due.
+    /// A record of a retry topic that is due. What is older of its device may still be in the dispatch topic, unread since the
+    /// partition was assigned: it waits until everything before its dispatch record has been handed in.
     ///
     /// - Parameter appendedAt: the record's own timestamp.
-    /// - Returns: false if the partition is full: hand it in again later.
+    /// - Returns: false if it has to wait for that, or the partition is full: hand it in again later.
     package mutating func retry(
         _ record: LaneRecord, _ note: RetryNote, tier: Int, at offset: Int64, appendedAt: WallTime, now: WallTime
     ) -> Bool {
         guard let state = partitions[record.partition] else { return true }
         // It has made way for the others once; they are read all the same.
         if let credential = record.credential, credentials[credential].full.contains(record.kind) { return false }
+        guard state.hasReached(note.offset, at: place(.dispatch(record.kind))) else { return false }
         let stream = LaneStream.tier(record.kind, tier)
         switch state.streams[place(stream)].open(offset) {
         case .open: break

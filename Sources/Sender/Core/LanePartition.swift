@@ -39,6 +39,8 @@ final class LanePartition {
     var keys: [DeviceOrder]
     /// What the group has.
     var committed: [LaneOffset]
+    /// What is beyond did not exist when the partition was assigned.
+    private let ends: [Int64]
 
     init(committed: [LaneOffset], ends: [Int64], window: Int) {
         streams = committed.map { OpenOffsets(from: $0, window: window) }
@@ -51,7 +53,11 @@ final class LanePartition {
         orders = PushKind.allCases.map { _ in DeviceOrder() }
         keys = orders
         self.committed = committed
+        self.ends = ends
     }
+
+    /// Whether all was read that an earlier owner may have had in hand before a record of a dispatch topic.
+    func hasReached(_ source: Int64, at place: Int) -> Bool { streams[place].hasReached(min(source, ends[place])) }
 
     /// Whether a newer push of its device waits with the collapse key of both requests.
     func isSuperseded(_ record: HeldRecord) -> Bool {

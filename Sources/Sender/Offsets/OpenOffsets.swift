@@ -111,6 +111,9 @@ package struct OpenOffsets: Sendable {
         return true
     }
 
+    /// Whether everything below an offset was read.
+    package func hasReached(_ offset: Int64) -> Bool { max(first, end) >= offset }
+
     /// Those below an offset that are open.
     package func open(below limit: Int64) -> [Int64] { (first..<max(first, min(end, limit))).filter { !isSet($0) } }
 

@@ -115,6 +115,24 @@ struct LaneCoreTests {
         #expect(lane.core.possiblyTwice == 0)
     }
 
+    @Test(
+        "a new owner holds a retry back until all before its dispatch record was read: an older push of its device may be there"
+    )
+    func retryBeforeOlder() {
+        var lane = Lane(ends: [3, 1, 0, 0])
+        func retry() -> Bool {
+            lane.core.retry(
+                Lane.record(.orders, 2), RetryNote(offset: 2, attempts: 0, used: 0), tier: 0, at: 0, appendedAt: 0,
+                now: 20_000)
+        }
+        let isFirst = retry()
+        lane.dispatch()
+        lane.dispatch(device: 2)
+        let isNext = retry()
+        #expect(!isFirst && isNext)
+        #expect(lane.send(now: 20_000) == [0, 1])
+    }
+
     @Test("what would be due at its expiry is given up at once")
     func lateRetry() {
         var lane = Lane()
