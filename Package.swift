@@ -165,8 +165,8 @@ let package = Package(
         .testTarget(
             name: "SenderTests",
             dependencies: [
-                "Sender", "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "Notifications",
-                "Pipeline", "ProviderStandIn", "Streaming", "Telemetry", "TestSupport",
+                "Sender", "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "KafkaSimulation",
+                "Notifications", "Pipeline", "ProviderStandIn", "Streaming", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",

@@ -26,6 +26,10 @@ package protocol Clients: Sendable {
     func endOffsets(
         _ partitions: [TopicPartition], _ settings: Settings, _ sink: @escaping ClientLog.Sink
     ) throws(KafkaError) -> [TopicPartition: Offset]
+    /// A client that reads single partitions; see `PartitionReader`.
+    func reader(
+        _ settings: Settings, _ signal: QueueSignal, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any PartitionClient & ~Copyable
 }
 
 /// librdkafka's.
@@ -75,6 +79,12 @@ package struct KafkaClients: Clients {
         _ partitions: [TopicPartition], _ settings: Settings, _ sink: @escaping ClientLog.Sink
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         try Consumer(assigning: settings, logger: sink).endOffsets(partitions, timeout: .seconds(10))
+    }
+
+    package func reader(
+        _ settings: Settings, _ signal: QueueSignal, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any PartitionClient & ~Copyable {
+        try PartitionReader(settings: settings, signal: signal, logger: sink)
     }
 }
 
@@ -140,5 +150,13 @@ package protocol TransactionalProducer: ~Copyable {
     mutating func takeAppendPlace() -> (partition: Int32, offset: Int64)?
 }
 
+/// A reader of single partitions; see `PartitionReader`.
+package protocol PartitionClient: ~Copyable {
+    mutating func start(_ partition: TopicPartition, at offset: Int64) throws(KafkaError)
+    mutating func stop(_ partition: TopicPartition)
+    mutating func fill(_ batch: inout RecordBatch, from partition: TopicPartition, limit: Int)
+}
+
 extension Consumer: MemberClient {}
 extension Producer: TransactionalProducer {}
+extension PartitionReader: PartitionClient {}

@@ -47,4 +47,10 @@ extension SimulatedProcess: Clients {
         try request("end_offsets", of: .reader, deadline: .seconds(10))
         return kafka.ends(of: partitions, isStable: settings["isolation.level"] != "read_uncommitted")
     }
+
+    package func reader(
+        _ settings: Settings, _ signal: QueueSignal, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any PartitionClient & ~Copyable {
+        SimulatedReader(self)
+    }
 }

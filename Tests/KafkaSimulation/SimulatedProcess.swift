@@ -10,7 +10,7 @@ package final class SimulatedProcess: @unchecked Sendable {
     /// No request arrives, and no heartbeat, before.
     private(set) var cutUntil = Duration.zero
     /// It runs no instruction before.
-    private var frozenUntil = Duration.zero
+    package private(set) var frozenUntil = Duration.zero
     /// The consumers of its members' ids.
     var members: Set<Int> = []
 
@@ -32,7 +32,7 @@ package final class SimulatedProcess: @unchecked Sendable {
         cut(for: time)
     }
 
-    var isAway: Bool { isDead || kafka.baton.now < cutUntil }
+    package var isAway: Bool { isDead || kafka.baton.now < cutUntil }
 
     /// Whatever the thread waits for in a call that asks no broker.
     package func pause(_ time: Duration) {

@@ -1,6 +1,7 @@
 import Hosting
 import Notifications
 import Pipeline
+import Streaming
 import Synchronization
 
 /// What the lanes of a process share. Any thread.
@@ -21,13 +22,16 @@ final class SenderContext: RoleContext {
     /// Follows `topic.broadcasts`; nil where there are none.
     let broadcasts: BroadcastFollower?
     let start: SenderStart?
+    let clients: any Clients
+    let connect: ProviderConnect
     let meter: SenderMeter
     let board = SenderBoard()
     private let running = Atomic<Int>(0)
 
     init(
         _ host: RoleHost, _ configuration: PipelineConfiguration, _ follower: BroadcastFollower,
-        start: SenderStart?, meter: SenderMeter
+        start: SenderStart?, clients: any Clients = KafkaClients(), connect: @escaping ProviderConnect = connectHTTP,
+        meter: SenderMeter
     ) throws(PipelineError) {
         do {
             credentials = try configuration.delivery.credentialMap()
@@ -46,6 +50,8 @@ final class SenderContext: RoleContext {
         }
         broadcasts = dispatchTopics.count > 1 ? follower : nil
         self.start = start
+        self.clients = clients
+        self.connect = connect
         self.meter = meter
     }
 

@@ -29,7 +29,7 @@ final class CredentialSender {
     private var token: ProviderToken
     private var version: FileVersion
     /// One for each environment, since a connection has one kind of token.
-    private var clients: [(environment: PushEnvironment?, client: HTTPClient)] = []
+    private var clients: [(environment: PushEnvironment?, client: any ProviderClient)] = []
     /// Of each client.
     private var endpoints: [String] = []
     private var results: [HTTPResult] = []
@@ -47,7 +47,7 @@ final class CredentialSender {
     /// - Throws: ``CredentialError``, `HTTPClientError`.
     init(
         _ credential: ProviderCredential, _ settings: SenderConfiguration, patience: Duration, signal: QueueSignal,
-        logger: Logger
+        connect: ProviderConnect = connectHTTP, logger: Logger
     ) throws {
         // Before it is read: what changes in between is read again.
         version = FileVersion(of: credential.source.file)
@@ -64,7 +64,7 @@ final class CredentialSender {
         configuration.keptHeaders = ["retry-after", "date"] + provider.answerHeaders
         configuration.firstAnswerOpens = provider.firstAnswerOpens
         for environment in provider.environments(of: credential) {
-            clients.append((environment, try HTTPClient(configuration) { signal.raise() }))
+            clients.append((environment, try connect(configuration, signal)))
         }
         setEndpoints(of: loaded)
     }

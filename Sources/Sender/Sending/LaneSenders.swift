@@ -23,7 +23,7 @@ struct LaneSenders: ~Copyable {
                 senders.append(
                     try CredentialSender(
                         credential, delivery, patience: context.configuration.sessionTimeout / 2, signal: signal,
-                        logger: logger))
+                        connect: context.connect, logger: logger))
             } catch {
                 problems.append("\(error)")
             }

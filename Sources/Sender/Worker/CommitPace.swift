@@ -7,13 +7,14 @@ struct CommitPace {
     private let interval: Duration
     private let intervalBehind: Duration
     private let topics: Set<PushKind>
-    private var last = ContinuousClock.now
+    private var last: ContinuousClock.Instant
     /// The topics that had nothing to read, or something new, at some moment since the last commit.
     private var caughtUp: Set<PushKind> = []
 
     /// - Parameter topics: whose dispatch topics are read.
-    init(_ interval: Duration, topics: Set<PushKind>) {
+    init(_ interval: Duration, topics: Set<PushKind>, now: ContinuousClock.Instant) {
         self.interval = interval
+        last = now
         self.intervalBehind = interval * 4
         self.topics = topics
     }
@@ -25,12 +26,12 @@ struct CommitPace {
         if appendedAt.map({ .milliseconds(now - $0) < intervalBehind }) ?? true { caughtUp.insert(topic) }
     }
 
-    func isDue(now: ContinuousClock.Instant = .now) -> Bool {
+    func isDue(now: ContinuousClock.Instant) -> Bool {
         now >= last + (caughtUp == topics ? interval : intervalBehind)
     }
 
     /// A transaction is written now.
-    mutating func commits(now: ContinuousClock.Instant = .now) {
+    mutating func commits(now: ContinuousClock.Instant) {
         last = now
         caughtUp.removeAll(keepingCapacity: true)
     }

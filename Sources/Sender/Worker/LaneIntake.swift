@@ -33,7 +33,7 @@ struct LaneIntake: ~Copyable {
 /// What was read of a topic of a lane and has to wait, by partition. One owner.
 final class StreamIntake {
     /// So many records and bytes may wait, by equal shares of the partitions; more stay in Kafka.
-    private static let mostWaiting = 20_000
+    var mostWaiting = 20_000
     private static let mostBytes = 32 << 20
 
     let stream: LaneStream
@@ -58,7 +58,7 @@ final class StreamIntake {
 
     func wait(_ record: PartitionIntake.Waiting) {
         waiting[record.record.partition, default: PartitionIntake()].append(
-            record, most: Self.mostWaiting / partitionCount, mostBytes: Self.mostBytes / partitionCount)
+            record, most: mostWaiting / partitionCount, mostBytes: Self.mostBytes / partitionCount)
     }
 
     /// Whether a record comes in its turn; not if it is behind one that was left in Kafka.
@@ -80,7 +80,7 @@ final class StreamIntake {
     func takeReached(_ partition: Int32) -> Int64? { waiting[partition]?.takeReached() }
 
     /// The partitions in which something waits.
-    var partitions: [Int32] { waiting.filter { !$0.value.isEmpty }.map(\.key) }
+    var partitions: [Int32] { waiting.filter { !$0.value.isEmpty }.map(\.key).sorted() }
 
     /// When the oldest record was appended that was read and not handed in.
     var oldest: WallTime? { (waiting.values.map { $0.first?.appendedAt } + [left]).compactMap(\.self).min() }

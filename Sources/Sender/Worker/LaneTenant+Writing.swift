@@ -5,12 +5,12 @@ import Pipeline
 import Streaming
 
 extension LaneTenant {
-    func mustCommit(isOpen: Bool) -> Bool { core.isUrgent || pace.isDue() }
+    func mustCommit(isOpen: Bool) -> Bool { core.isUrgent || pace.isDue(now: context.host.time.now()) }
 
     /// Outcomes, retries, and how far the lane is.
     mutating func finish(_ time: TransactionTime) throws -> [TopicPartition: CommittedOffset]? {
         guard let content = core.takeTransaction(now: time.clock) else { return nil }
-        pace.commits()
+        pace.commits(now: context.host.time.now())
         for index in content.outcomes.indices { try write(content.outcomes[index]) }
         for retry in content.retries { try write(retry) }
         var offsets: [TopicPartition: CommittedOffset] = [:]

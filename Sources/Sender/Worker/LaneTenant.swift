@@ -31,7 +31,7 @@ struct LaneTenant: ~Copyable, Tenant {
     var recalls: [TopicPartition: Int64] = [:]
     var text = ByteWriter()
     /// When the next report to the board is due.
-    private var nextReport = ContinuousClock.now
+    private var nextReport: ContinuousClock.Instant
     /// What was told last.
     private var told: LaneStatus?
 
@@ -49,16 +49,33 @@ struct LaneTenant: ~Copyable, Tenant {
         ) { transaction in
             guard let senders = held.take() else { throw PipelineError.defect("a lane was made twice") }
             return LaneTenant(
-                provider: provider, context: context, logger: logger, transaction: transaction, wasEmpty: wasEmpty,
-                ownPatience: patience, core: LaneCore(settings(of: provider, context)), senders: senders,
-                intake: LaneIntake(context, provider),
-                waiting: WaitingReader(context.configuration.kafka, signal: signal, logger: logger.clientSink),
-                pace: CommitPace(
-                    context.configuration.delivery.commitInterval, topics: Set(context.streams.map(\.kind))))
+                provider, context, senders, transaction, signal: signal, wasEmpty: wasEmpty, patience: patience,
+                logger: logger)
         }
     }
 
-    private static func contract(
+    init(
+        _ provider: Platform, _ context: SenderContext, _ senders: consuming LaneSenders, _ transaction: Transaction,
+        signal: QueueSignal, wasEmpty: Bool, patience: Patience, logger: Logger
+    ) {
+        self.provider = provider
+        self.context = context
+        self.logger = logger
+        self.transaction = transaction
+        self.wasEmpty = wasEmpty
+        ownPatience = patience
+        core = LaneCore(Self.settings(of: provider, context))
+        self.senders = senders
+        intake = LaneIntake(context, provider)
+        let time = context.host.time
+        waiting = WaitingReader(
+            context.clients, context.configuration.kafka, time, signal: signal, logger: logger.clientSink)
+        nextReport = time.now()
+        pace = CommitPace(
+            context.configuration.delivery.commitInterval, topics: Set(context.streams.map(\.kind)), now: nextReport)
+    }
+
+    static func contract(
         of provider: Platform, _ context: SenderContext, _ signal: QueueSignal
     ) -> Contract {
         let configuration = context.configuration
@@ -73,6 +90,7 @@ struct LaneTenant: ~Copyable, Tenant {
             transactionSettings: configuration.transactionSettings,
             transactionTimeout: configuration.transactionTimeout,
             commitInterval: configuration.delivery.commitInterval)
+        contract.clients = context.clients
         contract.settledInputs = Set(context.retryTopics)
         contract.keeping = .everything
         return contract
@@ -171,8 +189,9 @@ struct LaneTenant: ~Copyable, Tenant {
     }
 
     mutating func report(_ state: WorkerState, lag: [TopicPartition: Int]?) {
-        guard .now >= nextReport else { return }
-        nextReport = .now + .milliseconds(500)
+        let instant = context.host.time.now()
+        guard instant >= nextReport else { return }
+        nextReport = instant + .milliseconds(500)
         let status = core.status
         tell(status)
         var lane = SenderBoard.Lane(status)

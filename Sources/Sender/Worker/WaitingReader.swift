@@ -1,4 +1,6 @@
+import Hosting
 import KafkaClient
+import Streaming
 
 /// Reads what waits in Kafka again, with a client of its own, which is made when something does.
 ///
@@ -9,7 +11,7 @@ struct WaitingReader: ~Copyable {
     private struct Place {
         var next: Int64
         /// When it began there, or something came.
-        var since = ContinuousClock.now
+        var since: ContinuousClock.Instant
     }
 
     /// What is wanted within so many records ahead comes with them.
@@ -18,14 +20,21 @@ struct WaitingReader: ~Copyable {
     /// A partition that nothing comes of is begun again, or ended.
     private static let patience = Duration.seconds(10)
 
+    private let clients: any Clients
+    private let time: TimeSource
     private let settings: Settings
     private let signal: QueueSignal
     private let sink: ClientLog.Sink
-    private var reader: PartitionReader?
+    private var reader: (any PartitionClient & ~Copyable)?
     private var places: [TopicPartition: Place] = [:]
     private var batch = RecordBatch()
 
-    init(_ kafka: Settings, signal: QueueSignal, logger sink: @escaping ClientLog.Sink) {
+    init(
+        _ clients: any Clients, _ kafka: Settings, _ time: TimeSource, signal: QueueSignal,
+        logger sink: @escaping ClientLog.Sink
+    ) {
+        self.clients = clients
+        self.time = time
         settings = kafka.merging([
             "fetch.message.max.bytes": "262144", "queued.min.messages": "1000", "queued.max.messages.kbytes": "1024",
         ]) { $1 }
@@ -48,22 +57,24 @@ struct WaitingReader: ~Copyable {
             batch.removeAll()
             reader?.fill(&batch, from: partition, limit: Self.batchSize)
             for index in 0..<batch.count { take(batch[index], batch.headers) }
-            if batch.count > 0 { places[partition] = Place(next: batch[batch.count - 1].offset + 1) }
-            if !batch.errors.isEmpty || .now - place.since > Self.patience { stop(partition) }
+            if batch.count > 0 {
+                places[partition] = Place(next: batch[batch.count - 1].offset + 1, since: time.now())
+            }
+            if !batch.errors.isEmpty || time.now() - place.since > Self.patience { stop(partition) }
         }
         let errors = batch.errors
         batch.removeAll()
         guard let offset = wanted(places[partition]?.next ?? 0) ?? wanted(0) else { return errors }
         if let next = places[partition]?.next, next <= offset, offset - next <= Self.reach { return errors }
-        if reader == nil { reader = try PartitionReader(settings: settings, signal: signal, logger: sink) }
+        if reader == nil { reader = try clients.reader(settings, signal, sink) }
         try reader?.start(partition, at: offset)
-        places[partition] = Place(next: offset)
+        places[partition] = Place(next: offset, since: time.now())
         return errors
     }
 
     /// Nothing is wanted of a partition: after a while it is not read any more.
     mutating func rest(_ partition: TopicPartition) {
-        if let place = places[partition], .now - place.since > Self.patience { stop(partition) }
+        if let place = places[partition], time.now() - place.since > Self.patience { stop(partition) }
     }
 
     private mutating func stop(_ partition: TopicPartition) {

@@ -181,6 +181,10 @@ private final class NotedClients: Clients, @unchecked Sendable {
     func endOffsets(
         _ partitions: [TopicPartition], _ settings: Settings, _ sink: @escaping ClientLog.Sink
     ) throws(KafkaError) -> [TopicPartition: Offset] { try kafka.endOffsets(partitions, settings, sink) }
+
+    func reader(
+        _ settings: Settings, _ signal: QueueSignal, _ sink: @escaping ClientLog.Sink
+    ) throws(KafkaError) -> any PartitionClient & ~Copyable { try kafka.reader(settings, signal, sink) }
 }
 
 extension StreamWorker<PipelineTenant> {

@@ -8,9 +8,7 @@ struct CommitPaceTests {
     private let start = ContinuousClock.now
 
     private func pace(_ topics: Set<PushKind> = [.orders, .broadcasts]) -> CommitPace {
-        var pace = CommitPace(.milliseconds(50), topics: topics)
-        pace.commits(now: start)
-        return pace
+        CommitPace(.milliseconds(50), topics: topics, now: start)
     }
 
     @Test("each interval, where every topic had nothing to read, or something new, since the last commit")

@@ -1,3 +1,4 @@
+import Streaming
 import TestSupport
 import Testing
 
@@ -25,7 +26,8 @@ struct WaitingReaderTests {
         let limits = [
             "receive.message.max.bytes": "600000", "fetch.max.bytes": "500000", "message.max.bytes": "400000",
         ]
-        var reader = WaitingReader(kafka.merging(limits) { $1 }, signal: try QueueSignal(), logger: { _ in })
+        var reader = WaitingReader(
+            KafkaClients(), kafka.merging(limits) { $1 }, .machine, signal: try QueueSignal(), logger: { _ in })
         var wanted: Set<Int64> = [0, 4]
         var (read, errors) = ([Int64](), [KafkaError]())
         let deadline = ContinuousClock.now + .seconds(60)
