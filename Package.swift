@@ -94,7 +94,7 @@ let package = Package(
             name: "API",
             dependencies: [
                 "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
-                "Pipeline", "Streaming", "Telemetry", "Time",
+                "Pipeline", "Telemetry", "Time",
             ]),
 
         // The command line.

@@ -32,7 +32,7 @@ package final class APIService: Role, Sendable {
         self.logger = logger
         self.metrics = metrics
         host = RoleHost(clock: clock, explained: Permissions(apiOf: configuration).explained)
-        requests = RequestFollower(configuration, index, logger: logger)
+        requests = RequestFollower(configuration, index, logger: logger, metrics: metrics)
         metrics.observeReadiness(of: self)
         metrics.observe("carillon_api_known_requests", help: "Requests of the last day whose ids are known.") {
             [index] in [.init(value: .gauge(Double(index.counts.known)))]

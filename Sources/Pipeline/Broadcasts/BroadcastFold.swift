@@ -5,8 +5,6 @@ struct BroadcastFold {
     private(set) var view = BroadcastView()
     /// The offset of each live key's newest record.
     private var offsets: [[UInt8]: Int64] = [:]
-    /// The end that is to be reached, and when it was asked for.
-    private var asked: (end: Int64, at: ContinuousClock.Instant)?
 
     /// The next record. One that was taken already changes nothing.
     ///
@@ -30,23 +28,25 @@ struct BroadcastFold {
         reach(batch.offsets.upperBound + 1)
     }
 
-    /// Everything below the offset was taken.
-    mutating func reach(_ offset: Int64) {
-        view.reached = max(view.reached, offset)
-        guard let asked, asked.end <= view.reached else { return }
-        view.freshSince = asked.at
-        self.asked = nil
+    /// What was read next, with the ends that were reached.
+    mutating func take(_ records: borrowing RecordBatch) {
+        for index in 0..<records.count {
+            let view = records[index]
+            if let batch = records.unreadable.first(where: { $0.offsets.upperBound == view.offset }) {
+                take(unreadable: batch)
+                continue
+            }
+            // The broker refuses a record without a key: the topic is compacted.
+            take(
+                BroadcastRecord(
+                    offset: view.offset, timestamp: view.timestamp, key: view.key.map { Array($0) } ?? [],
+                    value: view.value.map { Array($0) } ?? [], headers: records.record(at: index).headers),
+                isTombstone: view.value == nil)
+        }
+        for end in records.endsOfPartition { reach(end.offset.value) }
     }
 
-    /// The end of the topic, and when it was asked for. One that is not reached yet stays the one to reach: of a topic
-    /// that grows all the time a newer one would never be.
-    ///
-    /// - Returns: false if the log ends before what is known of it: it was cut or created again, and this view is another
-    ///   log's.
-    mutating func ends(at end: Int64, askedAt time: ContinuousClock.Instant) -> Bool {
-        guard end >= max(view.reached, asked?.end ?? 0) else { return false }
-        if asked == nil { asked = (end, time) }
-        reach(view.reached)
-        return true
+    private mutating func reach(_ offset: Int64) {
+        view.reached = max(view.reached, offset)
     }
 }

@@ -66,6 +66,7 @@ USERS = [
     "carillon-run",
     "stranger",
     "shop",
+    "teller",
     *[f"user-{number}" for number in range(16)],
     *[f"other-{number}" for number in range(13)],
 ]
@@ -160,6 +161,23 @@ def enough(guarded):
     harness.command("offsets", "set", "--to", "earliest", "--resend", settings=runner)
     if set(world.committed.values()) != {0}:
         raise Failure(f"`offsets set` left the group at {world.committed}")
+
+
+@scenario("without Read on the requests `api` ends with 77, and names it, also where the topic has none", background=True)
+def api_may_not_read(guarded):
+    user = "teller"
+    world = guarded.harness.make_world(user, guarded.cluster)
+    topic = requests_of(world)
+    guarded.cluster.create_topics({topic: (2, {})})
+    (missing,) = [each for each in documented("carillon api", world) if each.operation == "Read"]
+    guarded.grant(user, [each for each in documented("carillon api", world) if each != missing])
+    keys = world.folder / "keys.json"
+    guarded.harness.command("api", "key", "create", "--scope", "send", "--file", str(keys), settings={})
+    listening = {"api.http": f"127.0.0.1:{free_port()}", "api.keys": f"@{keys}", "topic.requests": topic}
+    daemon = world.daemon(user, world.settings(user) | guarded.login(user) | listening)
+    daemon.arguments[1] = "api"
+    daemon.arguments = daemon.arguments[: daemon.arguments.index("--from")]
+    daemon.start().expect_exit(EXIT_LOGIN, f"User:{user} needs Read on topic {topic}", "kafka-acls.sh", seconds=90)
 
 
 class Others:

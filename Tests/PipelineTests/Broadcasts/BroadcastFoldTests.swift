@@ -5,8 +5,6 @@ import Testing
 
 @Suite("Which broadcasts there are")
 struct BroadcastFoldTests {
-    private let start = ContinuousClock.now
-
     private func record(_ offset: Int64, _ key: String, _ value: String = "{}") -> BroadcastRecord {
         BroadcastRecord(
             offset: offset, timestamp: WallTime(milliseconds: offset), key: Array(key.utf8), value: Array(value.utf8))
@@ -46,40 +44,13 @@ struct BroadcastFoldTests {
         #expect(fold.view.records.map(\.offset) == [4, 5])
     }
 
-    @Test("it is as old as the question for the end that it has reached, not as the answer or the newest question")
+    @Test("a view is fresh for as long as it was said, from the question for the end on")
     func freshness() {
-        var fold = BroadcastFold()
-        #expect(!fold.view.isFresh(within: .seconds(1), now: start))
-        let isSame = fold.ends(at: 2, askedAt: start)
-        #expect(isSame)
-        #expect(fold.view.freshSince == nil)
-        fold.take(record(0, "a"), isTombstone: false)
-        // The log grows while it is read: the first end counts as soon as it is reached.
-        let isSame2 = fold.ends(at: 5, askedAt: start + .seconds(3))
-        #expect(isSame2)
-        fold.take(record(1, "b"), isTombstone: false)
-        #expect(fold.view.freshSince == start)
-        #expect(fold.view.isFresh(within: .seconds(1), now: start + .seconds(1)))
-        #expect(!fold.view.isFresh(within: .seconds(1), now: start + .milliseconds(1_001)))
-        // The marker of a transaction at the end.
-        let isSame3 = fold.ends(at: 3, askedAt: start + .seconds(4))
-        #expect(isSame3)
-        fold.reach(3)
-        #expect(fold.view.freshSince == start + .seconds(4))
-        let isSame4 = fold.ends(at: 3, askedAt: start + .seconds(5))
-        #expect(isSame4)
-        #expect(fold.view.freshSince == start + .seconds(5))
-    }
-
-    @Test("a log that ends before what was read, or before an end that it has had, is another one")
-    func another() {
-        var fold = BroadcastFold()
-        fold.take(record(4, "a"), isTombstone: false)
-        var isSame = fold.ends(at: 4, askedAt: start)
-        #expect(!isSame)
-        isSame = fold.ends(at: 9, askedAt: start)
-        #expect(isSame)
-        isSame = fold.ends(at: 8, askedAt: start)
-        #expect(!isSame)
+        let start = ContinuousClock.now
+        var view = BroadcastView()
+        #expect(!view.isFresh(within: .seconds(1), now: start))
+        view.freshSince = start
+        #expect(view.isFresh(within: .seconds(1), now: start + .seconds(1)))
+        #expect(!view.isFresh(within: .seconds(1), now: start + .milliseconds(1_001)))
     }
 }
