@@ -77,7 +77,7 @@ package final class RequestEndpoints: Sendable {
             within: wait - .milliseconds(500), otherwise: Answer.unknown, begin: reply)
     }
 
-    private func write(_ body: RequestBody, _ accepted: RequestCheck.Accepted, _ call: Call) {
+    private func write(_ body: RequestBody, _ accepted: RequestTrial.Verdict, _ call: Call) {
         let now = surroundings.now()
         let record = ProducerRecord(
             key: accepted.audiences.first.map { Array($0.utf8) }, value: body.value, headers: call.recordHeaders,

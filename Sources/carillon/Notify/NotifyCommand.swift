@@ -51,13 +51,24 @@ struct NotifyCommand: ParsableCommand {
         try request.checkType(configuration.requests)
         let now = WallClock.now
         let draft = try request.draft(now: now, newID: UUID().uuidString.lowercased())
-        let trial = RequestTrial(configuration: configuration, key: draft.key, value: draft.encoded(), now: now)
-        let unsent = try trial.check(.resolver(NoDevices()))
-        let reach = confirmation.needsCount ? try count(draft, trial) : nil
-        if confirmation.dryRun { return try show(draft, trial, reach) }
+        let value = draft.encoded()
+        var trial = try RequestTrial(configuration)
+        let unsent = try RequestReach(try trial.verdict(value, now: now))
+        let reach = confirmation.needsCount ? try count(draft, value, configuration, now: now) : nil
+        if confirmation.dryRun {
+            var writer = RecordLineWriter(
+                descriptor: STDOUT_FILENO, topics: configuration.topics, explains: false)
+            // What `carillon render` would write for one device of each provider.
+            for platform in Platform.allCases {
+                try trial.run(Array(draft.key.utf8), value, platform, now: now, into: &writer)
+            }
+            try writer.flush()
+            let devices = reach.map { "It would reach \($0.text). " } ?? ""
+            return Terminal.complain("\(devices)Nothing was sent.\n")
+        }
         if let reach { try confirm(reach) }
         var writer = try TopicWriter(configuration.topics.requests, configuration)
-        let position = try writer.writeAndLocate(key: draft.key, value: trial.value)
+        let position = try writer.writeAndLocate(key: draft.key, value: value)
         let outcome = NotifyOutcome(
             requestID: draft.id, messageID: unsent.messageID, topic: configuration.topics.requests,
             partition: position?.partition.partition, offset: position?.offset, devices: reach?.count)
@@ -71,9 +82,12 @@ struct NotifyCommand: ParsableCommand {
     }
 
     /// Counts the devices, and says so if there are none.
-    private func count(_ draft: RequestDraft, _ trial: RequestTrial) throws -> RequestReach {
-        let table = try SubscribedDevices.read(draft.audiences, trial.configuration, now: trial.now)
-        let reach = try trial.check(.table(table))
+    private func count(
+        _ draft: RequestDraft, _ value: [UInt8], _ configuration: PipelineConfiguration, now: WallTime
+    ) throws -> RequestReach {
+        let table = try SubscribedDevices.read(draft.audiences, configuration, now: now)
+        var trial = try RequestTrial(configuration, table: table)
+        let reach = try RequestReach(try trial.reach(value, now: now))
         if reach.count == 0 {
             let reason =
                 reach.isStale
@@ -87,18 +101,6 @@ struct NotifyCommand: ParsableCommand {
     private func confirm(_ reach: RequestReach) throws(CommandFailure) {
         if reach.count > Self.mostUnasked { Terminal.complain("\(reach.text)\n") }
         try confirmation.confirmation(of: .send, mostUnasked: Self.mostUnasked).judge(reach.count, of: "devices")
-    }
-
-    /// Writes what `carillon render` would, for one device of each provider.
-    private func show(_ draft: RequestDraft, _ trial: RequestTrial, _ reach: RequestReach?) throws {
-        var writer = RecordLineWriter(
-            descriptor: STDOUT_FILENO, topics: trial.configuration.topics, explains: false)
-        for platform in Platform.allCases {
-            try trial.run(.resolver(SampleDevice(platform: platform)), into: &writer)
-        }
-        try writer.flush()
-        let devices = reach.map { "It would reach \($0.text). " } ?? ""
-        Terminal.complain("\(devices)Nothing was sent.\n")
     }
 }
 
