@@ -29,7 +29,8 @@ let package = Package(
         .target(name: "NotificationPayload"),
         .target(name: "Digests", dependencies: ["COpenSSL"]),
         .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
-        .target(name: "StateStore", dependencies: ["CLMDB"]),
+        .target(name: "WholeFile"),
+        .target(name: "StateStore", dependencies: ["CLMDB", "WholeFile"]),
         .target(name: "KafkaClient", dependencies: ["CRDKafka", "Time"]),
         .target(name: "Telemetry", dependencies: ["Time"]),
         // Threads, draining, waiting for a broker: what every daemon needs.
@@ -84,7 +85,8 @@ let package = Package(
             dependencies: ["JSONReader", "KafkaClient", "NotificationPayload", "Notifications", "Pipeline"]),
 
         // The providers of push services, played on loopback: for tests and demonstrations.
-        .target(name: "ProviderStandIn", dependencies: ["CNGHTTP2", "CTLS", "Digests", "JSONReader"]),
+        .target(
+            name: "ProviderStandIn", dependencies: ["CNGHTTP2", "CTLS", "Digests", "JSONReader", "WholeFile"]),
 
         // What monitoring asks.
         .target(name: "Console", dependencies: ["HTTPServer", "Pipeline", "Telemetry"]),
@@ -94,7 +96,7 @@ let package = Package(
             name: "API",
             dependencies: [
                 "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
-                "Pipeline", "Telemetry", "Time",
+                "Pipeline", "Telemetry", "Time", "WholeFile",
             ]),
 
         // The command line.
@@ -143,6 +145,7 @@ let package = Package(
             name: "ProviderStandInTests", dependencies: ["CTLS", "Digests", "ProviderStandIn", "provider-stand-in"]),
         .testTarget(name: "ArgumentsTests", dependencies: ["Arguments"]),
         .testTarget(name: "TimeTests", dependencies: ["Time"]),
+        .testTarget(name: "WholeFileTests", dependencies: ["TestSupport", "WholeFile"]),
         .testTarget(
             name: "NotificationsTests",
             dependencies: [

@@ -1,4 +1,5 @@
 import Glibc
+import WholeFile
 
 /// The file that marks a store as in use, so that the next start knows whether it was closed (docs/code.md §7).
 ///
@@ -46,19 +47,11 @@ struct UseMarker {
     ///
     /// - Parameter starts: how many starts in a row have found the store unclosed.
     func write(starts: Int) throws(StoreError) {
-        let temporary = path + ".new"
-        // One that a dead process has left.
-        unlink(temporary)
-        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreError(code: errno, doing: "write the marker", in: folder) }
-        var text = "\(starts) \(boot ?? "-")"
-        let written = text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        let problem = written == text.utf8.count && fsync(descriptor) == 0 ? 0 : (errno == 0 ? EIO : errno)
-        Glibc.close(descriptor)
-        guard problem == 0, rename(temporary, path) == 0 else {
-            throw StoreError(code: problem == 0 ? errno : problem, doing: "write the marker", in: folder)
+        do throws(WholeFile.Failure) {
+            try WholeFile.write(Array("\(starts) \(boot ?? "-")".utf8), to: path)
+        } catch {
+            throw StoreError(code: error.code, doing: "write the marker", in: folder)
         }
-        syncFolder()
     }
 
     /// Makes the next start fill the store again. Empties the file in place, which needs no room on the disk.
@@ -71,14 +64,7 @@ struct UseMarker {
 
     func remove() {
         unlink(path)
-        syncFolder()
-    }
-
-    private func syncFolder() {
-        let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        Glibc.close(descriptor)
+        WholeFile.syncFolder(of: path)
     }
 
     /// The start of the system that this is: another text after each restart of the machine; nil if it has none.

@@ -1,5 +1,6 @@
 import Foundation
 import JSONReader
+import WholeFile
 
 /// The file of keys, which is taken up again when it changes. One owner.
 package struct KeyFile {
@@ -30,14 +31,12 @@ package struct KeyFile {
         return Array(data)
     }
 
-    /// Writes a whole file, mode 0600, or leaves what was there.
+    /// See ``WholeFile/write(_:to:)``.
     package static func write(_ ring: KeyRing, to path: String) throws(InvalidForm) {
-        let (draft, bytes) = (path + ".new", Array(ring.json.utf8))
-        unlink(draft)
-        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        let isWritten = file >= 0 && Glibc.write(file, bytes, bytes.count) == bytes.count
-        guard isWritten, close(file) == 0, rename(draft, path) == 0 else {
-            throw InvalidForm(problems: ["it cannot be written: \(path): \(String(cString: strerror(errno)))"])
+        do throws(WholeFile.Failure) {
+            try WholeFile.write(Array(ring.json.utf8), to: path)
+        } catch {
+            throw InvalidForm(problems: ["it cannot be written: \(path): \(error)"])
         }
     }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import WholeFile
 
 /// FCM with its token endpoint, and APNs, each on a free port of loopback, with the files of a sender for both.
 package final class StandInProviders: Sendable {
@@ -76,14 +76,12 @@ package final class StandInProviders: Sendable {
         servers.apns.stop()
     }
 
-    /// Writes a whole file, mode 0600, or leaves what was there.
+    /// See ``WholeFile/write(_:to:)``.
     package static func write(_ text: String, to path: String) throws(StandInError) {
-        let (draft, bytes) = (path + ".new", Array(text.utf8))
-        unlink(draft)
-        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        let isWritten = file >= 0 && Glibc.write(file, bytes, bytes.count) == bytes.count
-        guard isWritten, close(file) == 0, rename(draft, path) == 0 else {
-            throw StandInError("\(path): \(String(cString: strerror(errno)))")
+        do throws(WholeFile.Failure) {
+            try WholeFile.write(Array(text.utf8), to: path)
+        } catch {
+            throw StandInError("\(path): \(error)")
         }
     }
 }
