@@ -27,7 +27,7 @@ package final class APIHandler: HTTPHandler {
     private let surroundings: Surroundings
     private let ring: Mutex<KeyRing>
     /// By the ids of keys, which bound their number.
-    private let buckets = Mutex<[String: TokenBucket]>([:])
+    private let buckets = Mutex<[String: KeyTokenBucket]>([:])
 
     /// - Parameter rate: requests a second of a key that has no rate of its own.
     package init(
@@ -120,8 +120,8 @@ package final class APIHandler: HTTPHandler {
         let now = surroundings.now().milliseconds
         let rate = key.rate ?? rate
         let (isTaken, bucket) = buckets.withLock { buckets in
-            var bucket = buckets[key.id] ?? TokenBucket(rate: rate)
-            if bucket.rate != rate { bucket = TokenBucket(rate: rate) }
+            var bucket = buckets[key.id] ?? KeyTokenBucket(rate: rate)
+            if bucket.rate != rate { bucket = KeyTokenBucket(rate: rate) }
             let isTaken = bucket.take(at: now)
             buckets[key.id] = bucket
             return (isTaken, bucket)

@@ -1,5 +1,5 @@
 /// How many requests a key may send: so many a second, and `burst` of them at once.
-package struct TokenBucket: Sendable {
+package struct KeyTokenBucket: Sendable {
     package let rate: Int
     package let burst: Int
     /// Of the last request.

@@ -2,10 +2,10 @@ import Testing
 
 @testable import API
 
-@Suite("API: how much a key may send") struct TokenBucketTests {
+@Suite("API: how much a key may send") struct KeyTokenBucketTests {
     @Test("twice the rate at once, then the rate, and never more than twice the rate after a pause")
     func rate() {
-        var bucket = TokenBucket(rate: 10)
+        var bucket = KeyTokenBucket(rate: 10)
         func taken(at milliseconds: Int64) -> Int {
             var count = 0
             while bucket.take(at: milliseconds) { count += 1 }
@@ -20,14 +20,14 @@ import Testing
 
     @Test("a clock that goes back gives nothing, and takes nothing that comes after")
     func clock() {
-        var bucket = TokenBucket(rate: 1)
+        var bucket = KeyTokenBucket(rate: 1)
         let taken = [10_000, 10_000, 5_000, 10_999, 11_000].map { bucket.take(at: $0) }
         #expect(taken == [true, true, false, false, true])
     }
 
     @Test("the headers tell policy and rest, and a refusal when to come back, not all at the same time")
     func headers() {
-        var bucket = TokenBucket(rate: 10)
+        var bucket = KeyTokenBucket(rate: 10)
         func header(_ name: String, _ chance: Double? = nil) -> String? {
             bucket.headers(isRefused: chance != nil, chance: chance ?? 0).first { $0.name == name }?.value
         }
