@@ -49,9 +49,7 @@ package final class APIHandler: HTTPHandler {
 
     package func admit(_ head: IncomingRequest) -> HTTPAdmission {
         let began = ContinuousClock.now
-        var call = Call(
-            operation: nil, request: head, id: surroundings.requestID(), pathValues: [], query: [], headers: [])
-        call.headers = [("X-Request-Id", call.id)]
+        var call = Call(head, id: surroundings.requestID())
         do throws(Problem) {
             let match = try router.find(head)
             let operation = match.endpoint.operation
@@ -88,10 +86,17 @@ package final class APIHandler: HTTPHandler {
     }
 
     package func response(to refusal: HTTPRefusal) -> HTTPResponse {
-        let id = surroundings.requestID()
-        var response = Problem(refusal).response(requestID: id)
-        response.headers.append(("X-Request-Id", id))
-        return response
+        let call = unread()
+        return told(call, .now, call.response(to: Problem(refusal)))
+    }
+
+    package func refused(_ status: HTTPResponse.Status) {
+        surroundings.answered(unread(), status, .zero)
+    }
+
+    /// What the server has refused by itself.
+    private func unread() -> Call {
+        Call(IncomingRequest(method: "", target: "", headers: []), id: surroundings.requestID())
     }
 
     private func told(_ call: Call, _ began: ContinuousClock.Instant, _ response: HTTPResponse) -> HTTPResponse {

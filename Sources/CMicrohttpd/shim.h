@@ -7,9 +7,11 @@
 static inline struct MHD_Daemon *cmicrohttpd_start(
     int listening_socket, unsigned int connection_limit, void *(*request_line)(void *, const char *, struct MHD_Connection *),
     MHD_AccessHandlerCallback handler, MHD_NotifyConnectionCallback notify_connection,
-    MHD_RequestCompletedCallback notify_completed, void *context) {
+    MHD_RequestCompletedCallback notify_completed, MHD_LogCallback log, void *context) {
     return MHD_start_daemon(
-        MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handler, context,
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handler, context,
+        // First: what goes wrong with the others is told as well.
+        MHD_OPTION_EXTERNAL_LOGGER, log, context,
         MHD_OPTION_LISTEN_SOCKET, listening_socket,
         MHD_OPTION_CONNECTION_LIMIT, connection_limit,
         MHD_OPTION_URI_LOG_CALLBACK, request_line, context,

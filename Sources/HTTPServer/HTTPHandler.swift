@@ -5,6 +5,13 @@ package protocol HTTPHandler: Sendable {
 
     /// The answer to what the server refuses by itself.
     func response(to refusal: HTTPRefusal) -> HTTPResponse
+
+    /// libmicrohttpd has refused what it could not read as a request, such as a head without an end.
+    func refused(_ status: HTTPResponse.Status)
+}
+
+extension HTTPHandler {
+    package func refused(_ status: HTTPResponse.Status) {}
 }
 
 package enum HTTPAdmission: Sendable {

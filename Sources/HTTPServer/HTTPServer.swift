@@ -43,7 +43,8 @@ package final class HTTPServer {
         // this number is reached.
         let most = UInt32(clamping: limits.connections + 32)
         guard
-            let daemon = cmicrohttpd_start(descriptor, most, beginRequest, advanceRequest, notify, endRequest, context)
+            let daemon = cmicrohttpd_start(
+                descriptor, most, beginRequest, advanceRequest, notify, endRequest, noteRefusal, context)
         else {
             close(descriptor)
             throw HTTPServerError(address: "\(host):\(boundPort)", reason: "libmicrohttpd did not start")
@@ -132,4 +133,19 @@ private func notify(
     } else {
         connections.ended(descriptor)
     }
+}
+
+/// libmicrohttpd says something. Only by this does it tell of an answer that it has given by itself.
+private func noteRefusal(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>?, arguments: CVaListPointer?) {
+    guard let context, let format, let arguments else { return }
+    let line = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
+        vsnprintf(buffer.baseAddress, buffer.count, format, arguments)
+        return String(cString: buffer.baseAddress!)
+    }
+    guard let match = line.firstMatch(of: /HTTP response code is ([0-9]{3})/), let number = UInt32(match.1) else {
+        return
+    }
+    // One that nothing else answers with is as good as the most usual one.
+    let status = HTTPResponse.Status(rawValue: number) ?? .badRequest
+    Unmanaged<ServerState>.fromOpaque(context).takeUnretainedValue().handler.refused(status)
 }

@@ -13,6 +13,7 @@ import Time
 
     private final class Clock: Sendable {
         let now = Mutex(WallTime(milliseconds: 1_764_000_000_000))
+        let answered = Mutex<[String]>([])
     }
 
     init() {
@@ -47,7 +48,11 @@ import Time
         let clock = clock
         handler = APIHandler(
             Router(endpoints), KeyRing([KeyEntry(key, scopes: [.send])]), .live, rate: 5,
-            APIHandler.Surroundings(now: { clock.now.withLock { $0 } }, requestID: { "req_1" }, chance: { 0 }))
+            APIHandler.Surroundings(
+                now: { clock.now.withLock { $0 } }, requestID: { "req_1" }, chance: { 0 },
+                answered: { call, status, _ in
+                    clock.answered.withLock { $0.append("\(call.operation?.name ?? "none") \(status.rawValue)") }
+                }))
     }
 
     /// - Parameter key: nil for the one that may send, empty for none.
@@ -192,6 +197,14 @@ import Time
             #expect(answer.status == refusal.status)
             #expect((header(answer, "Retry-After") != nil) == refusal.isPassing)
         }
+    }
+
+    @Test("what the server refuses by itself is counted as every answer is, also where it could not be read")
+    func counted() {
+        _ = ask("GET", "/v1/requests/x")
+        _ = handler.response(to: .headTooLarge(atMost: 1))
+        handler.refused(.badRequest)
+        #expect(clock.answered.withLock { $0 } == ["getRequest 202", "none 431", "none 400"])
     }
 
     @Test("a name in a JSON pointer is escaped")

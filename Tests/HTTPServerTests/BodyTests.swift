@@ -4,11 +4,14 @@ import Testing
 
 @Suite("HTTP server: bodies") struct BodyTests {
     private let server: HTTPServer
+    private let handler = EchoHandler()
+
+    private var refused: [UInt32] { handler.refusals.statuses.withLock { $0.map(\.rawValue) } }
 
     init() throws {
         var limits = HTTPLimits()
         limits.bodiesBytes = 1500
-        server = try HTTPServer(host: "127.0.0.1", port: 0, limits: limits, handler: EchoHandler())
+        server = try HTTPServer(host: "127.0.0.1", port: 0, limits: limits, handler: handler)
     }
 
     private func post(_ lines: String..., body: String = "") throws -> (answer: RawClient.Answer, isClosed: Bool) {
@@ -105,11 +108,13 @@ import Testing
         client.send(part: head + "\r\n\r\nabcGET /smuggled HTTP/1.1\r\nHost: test\r\n\r\n")
         #expect(try client.receive().status == 400)
         #expect(client.isClosed(within: 5000))
+        #expect(refused == [400])
     }
 
     @Test("a length that no integer holds is too large")
     func hugeLength() throws {
         #expect(try post("Content-Length: 18446744073709551616").answer.status == 413)
+        #expect(refused == [413])
     }
 
     @Test(
@@ -120,6 +125,7 @@ import Testing
     func chunkSizes(body: String) throws {
         let (answer, isClosed) = try post("Transfer-Encoding: chunked", body: body)
         #expect(answer.status == 400 && isClosed)
+        #expect(refused == [400])
     }
 
     @Test("after a body in chunks the connection is closed: libmicrohttpd ends their lines where a proxy may not")
@@ -155,5 +161,6 @@ import Testing
             let value = String(repeating: "a", count: size)
             #expect(try RawClient(port: server.port).ask("GET /x HTTP/1.1", "X-A: \(value)").status == status)
         }
+        #expect(refused == [400, 400, 400, 400, 414, 414, 431, 431])
     }
 }

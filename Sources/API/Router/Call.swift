@@ -17,6 +17,12 @@ package struct Call: Sendable {
     /// Of every answer: the name of the request, and what the key has left.
     package var headers: [(name: String, value: String)]
 
+    /// One that is not routed yet.
+    init(_ request: IncomingRequest, id: String) {
+        (self.request, self.id, pathValues, query) = (request, id, [], [])
+        headers = [("X-Request-Id", id)]
+    }
+
     package func response(
         _ status: HTTPResponse.Status, _ document: Document, _ more: [(name: String, value: String)] = []
     ) -> HTTPResponse {
