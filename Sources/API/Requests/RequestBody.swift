@@ -67,6 +67,19 @@ struct RequestBody {
         return arena.text(request.member(idName)).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Empty where the rules would refuse them.
+    static func audiences(of request: JSONValue) -> [String] {
+        guard let value = request.member("audience") else { return [] }
+        if let name = value.string { return [String(decoding: name.bytes, as: UTF8.self)] }
+        var names: [String] = []
+        var elements = value.elements
+        while let element = elements.next() {
+            guard let name = element.string else { return [] }
+            names.append(String(decoding: name.bytes, as: UTF8.self))
+        }
+        return names
+    }
+
     static func content(of request: JSONValue) -> StoredHash {
         CanonicalJSON.hash(request, without: [idName])
     }

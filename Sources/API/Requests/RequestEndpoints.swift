@@ -63,7 +63,9 @@ package final class RequestEndpoints: Sendable {
         }
         let told = answer
         let reply: @Sendable (@escaping @Sendable (HTTPResponse) -> Void) -> Void = { respond in
-            switch self.index.claim(body.id, body.content, { respond(told.response(to: $0)) }) {
+            switch self.index.claim(
+                body.id, body.content, for: accepted.audiences, { respond(told.response(to: $0)) })
+            {
             case .new: self.write(body, accepted, call)
             case .underWay: break
             case .recorded(let place): respond(told.response(.ok, place, [("Idempotency-Replayed", "true")]))
@@ -118,7 +120,7 @@ package final class RequestEndpoints: Sendable {
     // MARK: Looking
 
     private func tell(_ call: Call) throws(Problem) -> Endpoint.Reply {
-        guard let place = index.find(call.pathValues[0]) else {
+        guard let place = index.find(call.pathValues[0], for: call.key) else {
             guard isReady() else { throw Problem(.starting, "the requests of the last day are still being read") }
             throw Problem(.notFound, "no request with this id was recorded in the last day")
         }

@@ -46,7 +46,7 @@ package final class RequestFollower: Sendable {
                 let id = RequestBody.id(of: object)
             else { continue }
             index.take(
-                id, RequestBody.content(of: object),
+                id, RequestBody.content(of: object), for: RequestBody.audiences(of: object),
                 RequestIndex.Place(
                     partition: record.partition, offset: record.offset, time: record.timestamp ?? now), at: now)
         }

@@ -5,6 +5,7 @@ import Time
 /// Where the requests of the last day are, by their ids: what this process has written, and what it has read since. Any thread.
 ///
 /// It keeps two generations: a new one begins after a day, or when the newest is full, and then the oldest is forgotten.
+/// Beside the ids it has whom a request is for, since not every key may hear of it.
 package final class RequestIndex: Sendable {
     package struct Place: Equatable, Sendable {
         package var partition: Int32
@@ -35,10 +36,16 @@ package final class RequestIndex: Sendable {
     }
 
     package static let mostOfAGeneration = 500_000
+    /// Of the audiences of a generation's requests.
+    package static let mostBytesOfAGeneration = 32 << 20
+    /// Of one request's; with more it is nobody's but an unbounded key's.
+    private static let mostBytesOfARequest = 64 << 10
     package static let generation: Int64 = 86_400_000
 
     private struct Known {
         var content: StoredHash
+        /// One in each line, since none has a control character; empty: not known.
+        var audiences: String
         var partition: Int32
         var offset: Int64
         var time: WallTime
@@ -46,12 +53,15 @@ package final class RequestIndex: Sendable {
 
     private struct Open {
         var content: StoredHash
+        var audiences: [String]
         var waiting: [@Sendable (Outcome) -> Void]
     }
 
     private struct State {
         var newest: [StoredHash: Known] = [:]
         var older: [StoredHash: Known] = [:]
+        /// Of the newest generation's audiences.
+        var bytes = 0
         /// When the newest generation began.
         var began: WallTime?
         var open: [StoredHash: Open] = [:]
@@ -59,17 +69,19 @@ package final class RequestIndex: Sendable {
     }
 
     private let state = Mutex(State())
-    private let most: Int
+    private let most: (ids: Int, bytes: Int)
 
-    package init(mostOfAGeneration most: Int = RequestIndex.mostOfAGeneration) {
-        self.most = most
+    package init(
+        mostOfAGeneration ids: Int = RequestIndex.mostOfAGeneration, bytes: Int = RequestIndex.mostBytesOfAGeneration
+    ) {
+        most = (ids, bytes)
     }
 
     /// Asks for an id.
     ///
     /// - Parameter told: hears the outcome, if the claim is new or under way.
     package func claim(
-        _ id: String, _ content: StoredHash, _ told: @escaping @Sendable (Outcome) -> Void
+        _ id: String, _ content: StoredHash, for audiences: [String], _ told: @escaping @Sendable (Outcome) -> Void
     ) -> Claim {
         let key = Self.key(id)
         return state.withLock { state in
@@ -77,7 +89,7 @@ package final class RequestIndex: Sendable {
                 return known.content == content ? .recorded(Self.place(known)) : .other
             }
             guard let open = state.open[key] else {
-                state.open[key] = Open(content: content, waiting: [told])
+                state.open[key] = Open(content: content, audiences: audiences, waiting: [told])
                 return .new
             }
             guard open.content == content else { return .other }
@@ -91,20 +103,31 @@ package final class RequestIndex: Sendable {
         let key = Self.key(id)
         let waiting = state.withLock { state -> [@Sendable (Outcome) -> Void] in
             guard let open = state.open.removeValue(forKey: key) else { return [] }
-            if case .recorded(let place) = outcome { add(key, open.content, place, at: now, to: &state) }
+            if case .recorded(let place) = outcome {
+                add(key, open.content, open.audiences, place, at: now, to: &state)
+            }
             return open.waiting
         }
         for told in waiting { told(outcome) }
     }
 
     /// A record of the topic. The first one of an id counts.
-    package func take(_ id: String, _ content: StoredHash, _ place: Place, at now: WallTime) {
-        state.withLock { add(Self.key(id), content, place, at: now, to: &$0) }
+    package func take(
+        _ id: String, _ content: StoredHash, for audiences: [String], _ place: Place, at now: WallTime
+    ) {
+        state.withLock { add(Self.key(id), content, audiences, place, at: now, to: &$0) }
     }
 
-    package func find(_ id: String) -> Place? {
+    /// - Parameter reader: who asks: a key for some audiences finds what is for no others.
+    package func find(_ id: String, for reader: KeyEntry?) -> Place? {
         let key = Self.key(id)
-        return state.withLock { state in (state.newest[key] ?? state.older[key]).map(Self.place) }
+        let known = state.withLock { state in state.newest[key] ?? state.older[key] }
+        guard let known else { return nil }
+        if let reader, !reader.audiences.isEmpty {
+            let names = known.audiences.split(separator: "\n")
+            guard !names.isEmpty, names.allSatisfy({ reader.permits(audience: String($0)) }) else { return nil }
+        }
+        return Self.place(known)
     }
 
     /// How many ids it has, and how many it has forgotten before they were a day old.
@@ -113,17 +136,23 @@ package final class RequestIndex: Sendable {
     }
 
     private func add(
-        _ key: StoredHash, _ content: StoredHash, _ place: Place, at now: WallTime, to state: inout State
+        _ key: StoredHash, _ content: StoredHash, _ audiences: [String], _ place: Place, at now: WallTime,
+        to state: inout State
     ) {
         guard state.newest[key] == nil, state.older[key] == nil else { return }
         let isOld = state.began.map { now - $0 >= Self.generation } ?? true
-        if isOld || state.newest.count >= most {
+        if isOld || state.newest.count >= most.ids || state.bytes >= most.bytes {
             if !isOld { state.forgotten += state.older.count }
             state.older = state.newest
             state.newest = [:]
+            state.bytes = 0
             state.began = now
         }
-        state.newest[key] = Known(content: content, partition: place.partition, offset: place.offset, time: place.time)
+        let size = audiences.reduce(0) { $0 + $1.utf8.count + 1 }
+        let names = size > Self.mostBytesOfARequest ? "" : audiences.joined(separator: "\n")
+        state.bytes += names.utf8.count
+        state.newest[key] = Known(
+            content: content, audiences: names, partition: place.partition, offset: place.offset, time: place.time)
     }
 
     private static func place(_ known: Known) -> Place {

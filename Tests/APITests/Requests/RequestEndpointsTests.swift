@@ -26,6 +26,7 @@ import Time
         let played: PlayedWriter?
         private let handler: APIHandler
         private let key: APIKey
+        private let entry: KeyEntry
 
         /// - Parameter cluster: nil: nobody writes.
         init(
@@ -34,6 +35,7 @@ import Time
         ) throws {
             played = try cluster.map { try PlayedWriter($0, topic: topic, timeout: "1500") }
             self.key = key
+            self.entry = entry
             var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
             configuration.topics.requests = topic
             change(&configuration)
@@ -42,6 +44,13 @@ import Time
             let requests = try RequestEndpoints(
                 configuration, played?.writer ?? RecordWriter(), RequestIndex(), isReady: { isReady }, surroundings)
             handler = APIHandler(Router(requests.all), KeyRing([entry]), .live, rate: 100_000, surroundings)
+        }
+
+        /// Gives the key other limits.
+        func limit(_ change: (inout KeyEntry) -> Void) {
+            var entry = entry
+            change(&entry)
+            handler.replace(KeyRing([entry]))
         }
 
         func ask(
@@ -194,6 +203,20 @@ import Time
         let apps = try make({ $0.apps = ["com.a", "com.b"] }, configured: { $0.requests.apps = ["com.a"] })
         #expect(apps.put("d").status == .accepted)
         apps.played?.end()
+    }
+
+    @Test("a key that may reach only some audiences does not hear of requests to others: they are as unknown ones")
+    func otherAudiences() throws {
+        let process = try make()
+        #expect(process.put("a").status == .accepted)
+        #expect(process.ask("GET", "/v1/requests/a").status == .ok)
+        process.limit { $0.audiences = ["place/*"] }
+        let hidden = process.ask("GET", "/v1/requests/a")
+        #expect(hidden.status == .notFound)
+        #expect(hidden.body == process.ask("GET", "/v1/requests/b").body)
+        process.limit { $0.audiences = ["user/1*"] }
+        #expect(process.ask("GET", "/v1/requests/a").status == .ok)
+        process.played?.end()
     }
 
     @Test("where nobody writes nothing is recorded, and the client hears that; the id stays free")

@@ -16,37 +16,37 @@ import Time
         let index = RequestIndex()
         let heard = Mutex<[RequestIndex.Outcome]>([])
         let hear: @Sendable (RequestIndex.Outcome) -> Void = { outcome in heard.withLock { $0.append(outcome) } }
-        #expect(index.claim("a", content, hear) == .new)
-        #expect(index.claim("a", content, hear) == .underWay)
-        #expect(index.claim("a", StoredHash(number: 2), hear) == .other)
-        #expect(index.find("a") == nil)
+        #expect(index.claim("a", content, for: [], hear) == .new)
+        #expect(index.claim("a", content, for: [], hear) == .underWay)
+        #expect(index.claim("a", StoredHash(number: 2), for: [], hear) == .other)
+        #expect(index.find("a", for: nil) == nil)
         index.settle("a", .recorded(place(7)), at: start)
         #expect(heard.withLock { $0 } == [.recorded(place(7)), .recorded(place(7))])
-        #expect(index.claim("a", content, hear) == .recorded(place(7)))
-        #expect(index.claim("a", StoredHash(number: 2), hear) == .other)
-        #expect(index.find("a") == place(7) && index.find("b") == nil)
+        #expect(index.claim("a", content, for: [], hear) == .recorded(place(7)))
+        #expect(index.claim("a", StoredHash(number: 2), for: [], hear) == .other)
+        #expect(index.find("a", for: nil) == place(7) && index.find("b", for: nil) == nil)
     }
 
     @Test("an id that was not recorded, or perhaps, is free again")
     func free() {
         let index = RequestIndex()
         for outcome in [RequestIndex.Outcome.notRecorded, .unknown] {
-            #expect(index.claim("a", content) { _ in } == .new)
+            #expect(index.claim("a", content, for: []) { _ in } == .new)
             index.settle("a", outcome, at: start)
         }
-        #expect(index.claim("a", content) { _ in } == .new)
+        #expect(index.claim("a", content, for: []) { _ in } == .new)
     }
 
     @Test("the first record of an id counts, whoever has written it")
     func first() {
         let index = RequestIndex()
-        index.take("a", content, place(1), at: start)
-        index.take("a", StoredHash(number: 2), place(2), at: start)
-        #expect(index.claim("a", content) { _ in } == .recorded(place(1)))
-        #expect(index.claim("b", content) { _ in } == .new)
-        index.take("b", content, place(3), at: start)
+        index.take("a", content, for: [], place(1), at: start)
+        index.take("a", StoredHash(number: 2), for: [], place(2), at: start)
+        #expect(index.claim("a", content, for: []) { _ in } == .recorded(place(1)))
+        #expect(index.claim("b", content, for: []) { _ in } == .new)
+        index.take("b", content, for: [], place(3), at: start)
         index.settle("b", .recorded(place(4)), at: start)
-        #expect(index.find("b") == place(3))
+        #expect(index.find("b", for: nil) == place(3))
     }
 
     @Test(
@@ -54,17 +54,43 @@ import Time
     )
     func forgets() {
         let index = RequestIndex(mostOfAGeneration: 10)
-        index.take("a", content, place(0), at: start)
+        index.take("a", content, for: [], place(0), at: start)
         let day = RequestIndex.generation
-        index.take("b", content, place(1), at: start + (day - 1))
-        index.take("c", content, place(2), at: start + day)
-        #expect(index.find("a") != nil)
-        index.take("d", content, place(3), at: start + 2 * day)
-        #expect(index.find("a") == nil && index.find("b") == nil && index.find("c") != nil)
+        index.take("b", content, for: [], place(1), at: start + (day - 1))
+        index.take("c", content, for: [], place(2), at: start + day)
+        #expect(index.find("a", for: nil) != nil)
+        index.take("d", content, for: [], place(3), at: start + 2 * day)
+        #expect(index.find("a", for: nil) == nil && index.find("b", for: nil) == nil)
+        #expect(index.find("c", for: nil) != nil)
         #expect(index.counts.forgotten == 0)
-        for number in 0..<100 { index.take("\(number)", content, place(4), at: start + 2 * day) }
+        for number in 0..<100 { index.take("\(number)", content, for: [], place(4), at: start + 2 * day) }
         #expect(index.counts.known <= 20)
         #expect(index.counts.forgotten + index.counts.known == 102)
-        #expect((90..<100).allSatisfy { index.find("\($0)") != nil })
+        #expect((90..<100).allSatisfy { index.find("\($0)", for: nil) != nil })
+    }
+
+    @Test("a key for some audiences finds what is for no others, and nothing that is for too many to remember")
+    func audiences() {
+        let index = RequestIndex()
+        var key = KeyEntry(APIKey(.live), scopes: [.send])
+        key.audiences = ["user/*"]
+        let long = (0..<70).map { "user/" + String(repeating: "x", count: 1000) + "\($0)" }
+        for (id, names) in [("a", ["user/1", "user/2"]), ("b", ["user/1", "place/1"]), ("c", []), ("d", long)] {
+            index.take(id, content, for: names, place(1), at: start)
+            #expect(index.find(id, for: nil) != nil)
+            #expect((index.find(id, for: key) != nil) == (id == "a"))
+        }
+        #expect(index.claim("e", content, for: ["place/1"]) { _ in } == .new)
+        index.settle("e", .recorded(place(2)), at: start)
+        #expect(index.find("e", for: key) == nil && index.find("e", for: nil) != nil)
+    }
+
+    @Test("a generation has so many bytes of audiences at most")
+    func bytes() {
+        let index = RequestIndex(bytes: 1000)
+        for number in 0..<100 {
+            index.take("\(number)", content, for: [String(repeating: "x", count: 99)], place(1), at: start)
+        }
+        #expect(index.counts.known <= 24 && index.counts.known + index.counts.forgotten == 100)
     }
 }
