@@ -216,6 +216,9 @@ struct Refusal: Sendable, CustomTestStringConvertible {
         let result = try trial.notify(["--audience", "user/17"] + words)
         #expect(result.status == 64)
         #expect(result.errors.contains("payload_too_large: the data and notification of an FCM message have"))
+        // Nobody's devices are read: it is too large for those of every provider.
+        let uncounted = try trial.notify(["--audience", "user/17", "--yes"] + words)
+        #expect(uncounted.status == 64 && uncounted.errors.contains("payload_too_large"))
         #expect(try trial.written().isEmpty)
     }
 
@@ -278,6 +281,10 @@ struct Refusal: Sendable, CustomTestStringConvertible {
         #expect(unread.status == 0, "with --yes no broker is needed: \(unread.errors)")
         #expect(unread.errors == "Nothing was sent.\n")
         #expect(unread.output.split(separator: "\n").count == 2)
+        let limited = try CommandProcess.run(
+            ["notify", "--set", "topic.requests=r", "--set", "requests.apps=com.example.shop", "--yes"] + words,
+            environment: ["HOME": "/home/x"])
+        #expect(limited.output.split(separator: "\n").count == 2, "the device has an app that requests may reach")
     }
 
     @Test("--expires-in counts from now")
