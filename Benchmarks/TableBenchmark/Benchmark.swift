@@ -1,5 +1,5 @@
-import Notifications
 import Foundation
+import Notifications
 import StateStore
 
 /// How long a look-up of a place's devices takes in a stored table, without the rest of the pipeline.
@@ -48,8 +48,8 @@ import StateStore
             random ^= random >> 7
             random ^= random << 17
             var number = Int(random % UInt64(audiences))
-            for place in (6..<14).reversed() {
-                audience[place] = UInt8(ascii: "0") + UInt8(number % 10)
+            for index in (6..<14).reversed() {
+                audience[index] = UInt8(ascii: "0") + UInt8(number % 10)
                 number /= 10
             }
             list.removeAll(audiences: 1)

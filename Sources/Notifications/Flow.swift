@@ -26,7 +26,7 @@ package struct Flow: ~Copyable {
     /// What has been emitted since ``beginTransaction()``.
     package internal(set) var counts = Counts()
     /// The first dead letter since then.
-    package internal(set) var firstDeadLetter: DeadLetterPlace?
+    package internal(set) var firstDeadLetter: DeadLetterPosition?
 
     package init(
         rules: ExtractionRules, orders: OrderRules, requests: RequestRules, rendering: RenderSettings,

@@ -56,17 +56,17 @@ package struct RunMerge: ~Copyable {
         sink(0)
     }
 
-    /// Restores the heap below a place.
+    /// Restores the heap below an index.
     private mutating func sink(_ start: Int) {
-        var place = start
+        var index = start
         while true {
-            let left = 2 * place + 1
+            let left = 2 * index + 1
             guard left < heads.count else { return }
             let right = left + 1
             let child = right < heads.count && isBefore(heads[right], heads[left]) ? right : left
-            guard isBefore(heads[child], heads[place]) else { return }
-            heads.swapAt(child, place)
-            place = child
+            guard isBefore(heads[child], heads[index]) else { return }
+            heads.swapAt(child, index)
+            index = child
         }
     }
 

@@ -59,10 +59,11 @@ final class RunFile {
         close(descriptor)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(StoreError) {
+    func write(_ bytes: UnsafeRawBufferPointer, at byteOffset: Int) throws(StoreError) {
         var done = 0
         while done < bytes.count {
-            let count = pwrite(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(place + done))
+            let count = pwrite(
+                descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(byteOffset + done))
             guard count > 0 else {
                 if count < 0, errno == EINTR { continue }
                 throw StoreError(code: count < 0 ? errno : EIO, doing: "write a file to sort in", in: folder)
@@ -72,11 +73,11 @@ final class RunFile {
     }
 
     /// Reads all of these bytes.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at place: Int) throws(StoreError) {
+    func read(into buffer: UnsafeMutableRawBufferPointer, at byteOffset: Int) throws(StoreError) {
         var done = 0
         while done < buffer.count {
             let count = pread(
-                descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(place + done))
+                descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(byteOffset + done))
             guard count > 0 else {
                 if count < 0, errno == EINTR { continue }
                 throw StoreError(code: count < 0 ? errno : EIO, doing: "read a file to sort in", in: folder)
@@ -95,18 +96,18 @@ package struct RunWriter: ~Copyable {
     private let file: RunFile
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferCount, alignment: 16)
     private var used = 0
-    private var place: Int
+    private var byteOffset: Int
 
-    init(_ file: RunFile, at place: Int) {
+    init(_ file: RunFile, at byteOffset: Int) {
         self.file = file
-        self.place = place
+        self.byteOffset = byteOffset
     }
 
     deinit {
         buffer.deallocate()
     }
 
-    var end: Int { place + used }
+    var end: Int { byteOffset + used }
 
     /// - Parameter value: nil removes the key.
     package mutating func add(
@@ -121,8 +122,8 @@ package struct RunWriter: ~Copyable {
         guard let value else { return }
         guard value.count <= Self.bufferCount else {
             try flush()
-            try file.write(value, at: place)
-            place += value.count
+            try file.write(value, at: byteOffset)
+            byteOffset += value.count
             return
         }
         try makeRoom(value.count)
@@ -140,8 +141,8 @@ package struct RunWriter: ~Copyable {
     }
 
     mutating func flush() throws(StoreError) {
-        try file.write(UnsafeRawBufferPointer(rebasing: buffer[..<used]), at: place)
-        place += used
+        try file.write(UnsafeRawBufferPointer(rebasing: buffer[..<used]), at: byteOffset)
+        byteOffset += used
         used = 0
     }
 }

@@ -147,7 +147,7 @@ package protocol TransactionalProducer: ~Copyable {
     mutating func takeErrors() -> [KafkaError]
     mutating func takeFailures() -> [DeliveryFailure]
     mutating func takeAppendTime() -> WallTime?
-    mutating func takeAppendPlace() -> (partition: Int32, offset: Int64)?
+    mutating func takeAppendPosition() -> (partition: Int32, offset: Int64)?
 }
 
 /// A reader of single partitions; see `PartitionReader`.

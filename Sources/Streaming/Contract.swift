@@ -6,7 +6,7 @@ package struct Contract: Sendable {
     package var slot: Slot
     /// Whether it stays a member of its group while it restarts (ADR 16).
     package var isStatic: Bool
-    /// What it reads, in this order. Of several each has a data queue of its own, whose number is its place here.
+    /// What it reads, in this order. Of several each has a data queue of its own, whose number is its index here.
     package var inputs: [String]
     /// Whether each member has the same partitions of every input.
     package var isCoPartitioned: Bool

@@ -64,7 +64,7 @@ extension StreamWorker where T: ~Copyable {
             self.parting?.until = until
             return
         } else {
-            logger.info("gives its partitions back", ["partitions": list(places)])
+            logger.info("gives its partitions back", ["partitions": list(partitions)])
         }
         do {
             try host.reach(.inRevoke, worker: contract.slot.number)
@@ -124,7 +124,7 @@ extension StreamWorker where T: ~Copyable {
         highs = nil
         lag = nil
         committed.removeAll()
-        places.removeAll()
+        partitions.removeAll()
         hungTransactions = HungTransactionWatch()
         for input in inputs { input.watch.progressed(now: now) }
         assignment.released()
@@ -170,9 +170,9 @@ extension StreamWorker where T: ~Copyable {
             }
             switch try tenant.locate(&found, &consumer) {
             case .later: askAgain()
-            case .places(let places):
-                guard try restore(places) else { return }
-                try start(places, found, search)
+            case .starts(let starts):
+                guard try restore(starts) else { return }
+                try start(starts, found, search)
             }
         } catch let error as KafkaError where error.recovery == .retry {
             askAgain()
@@ -212,8 +212,8 @@ extension StreamWorker where T: ~Copyable {
 
     /// Whether everything below the high watermarks of the inputs that ask for it is committed or aborted.
     private func areSettled(_ found: Findings) -> Bool {
-        found.highs.allSatisfy { place, high in
-            !contract.settledInputs.contains(place.topic) || (found.ends[place] ?? Offset(0)) >= high
+        found.highs.allSatisfy { partition, high in
+            !contract.settledInputs.contains(partition.topic) || (found.ends[partition] ?? Offset(0)) >= high
         }
     }
 
@@ -226,8 +226,8 @@ extension StreamWorker where T: ~Copyable {
     }
 
     /// - Returns: false if the group took the partitions meanwhile, or the process is to end.
-    private mutating func restore(_ places: [TopicPartition: Place]) throws -> Bool {
-        let missing = places.mapValues(\.restores).filter { !$0.value.isEmpty }
+    private mutating func restore(_ starts: [TopicPartition: Start]) throws -> Bool {
+        let missing = starts.mapValues(\.restores).filter { !$0.value.isEmpty }
         let isRestored = try readBeside(
             from: missing.mapValues { Offset($0.lowerBound) }, to: missing.mapValues { Offset($0.upperBound) }
         ) { try $0.tenant.restore($1) }
@@ -237,16 +237,16 @@ extension StreamWorker where T: ~Copyable {
     }
 
     private mutating func start(
-        _ places: [TopicPartition: Place], _ found: Findings, _ search: AssignmentMachine<TopicPartition>.Search
+        _ starts: [TopicPartition: Start], _ found: Findings, _ search: AssignmentMachine<TopicPartition>.Search
     ) throws {
         try assignment.located()
         assignment.group = try consumer.groupMetadata()
         committed = found.committed
-        self.places = places.keys.sorted()
+        partitions = starts.keys.sorted()
         for input in inputs { input.watch.resumed(after: search.began, now: now) }
-        try consumer.assign(places.mapValues(\.offset))
+        try consumer.assign(starts.mapValues(\.offset))
         try assignment.started()
-        logger.info("reads \(places.count) partitions of \(contract.inputs.joined(separator: ", "))")
+        logger.info("reads \(starts.count) partitions of \(contract.inputs.joined(separator: ", "))")
     }
 
     /// Reads back to where the tenant is: nothing of what was read since its last commit counts.
@@ -261,7 +261,7 @@ extension StreamWorker where T: ~Copyable {
             if keepsAll { return }
             forgetRecords()
             var positions: [TopicPartition: Offset] = [:]
-            for place in places { positions[place] = tenant.position(place).map { Offset($0) } }
+            for partition in partitions { positions[partition] = tenant.position(partition).map { Offset($0) } }
             guard !positions.isEmpty else { return }
             do throws(KafkaError) {
                 try consumer.seek(to: positions, timeout: .seconds(5))

@@ -80,7 +80,7 @@ extension StreamWorker where T: ~Copyable {
     mutating func replaceProducer(after error: KafkaError) throws {
         if error.kind == .fenced { try considerFencing(error) }
         logger.notice("recreates its producer after: \(error)")
-        if !places.isEmpty { tenant.report(.locating, lag: lag) }
+        if !partitions.isEmpty { tenant.report(.locating, lag: lag) }
         let transaction = transaction
         // A lane that drains has answers to commit that nobody else has.
         try host.untilItWorks(logger, patience, whileDraining: keepsAll) { () throws(KafkaError) in

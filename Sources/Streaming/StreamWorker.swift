@@ -22,7 +22,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     /// How often the group has assigned partitions.
     var assignments = 0
     /// What is read, and what the group has of it.
-    var places: [TopicPartition] = []
+    var partitions: [TopicPartition] = []
     var committed: [TopicPartition: CommittedOffset] = [:]
     /// Nothing waited to be read at some moment since the transaction began: whatever waits now is younger than it.
     var hasCaughtUp = false
@@ -346,7 +346,7 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
             return input.watch.progressed(hasRecords: !input.batch.isEmpty, now: now)
         }
         guard input.watch.isCheckDue(now: now) else { return }
-        let partitions = places.filter { $0.topic == input.topic && tenant.position($0) != nil }
+        let partitions = self.partitions.filter { $0.topic == input.topic && tenant.position($0) != nil }
         guard let ends = try? consumer.endOffsets(partitions, timeout: .seconds(2)) else {
             return input.watch.progressed(now: now)
         }

@@ -17,12 +17,12 @@ package struct Findings: Sendable {
 /// Where the partitions begin.
 package enum Locating: Sendable {
     /// By partition: where it is read from, and which of its records are to be restored first.
-    case places([TopicPartition: Place])
+    case starts([TopicPartition: Start])
     /// To be asked again in a moment.
     case later
 }
 
-package struct Place: Sendable {
+package struct Start: Sendable {
     package var offset: Offset
     package var restores: Range<Int64>
 
@@ -119,7 +119,7 @@ package protocol Tenant: SendableMetatype, ~Copyable {
     mutating func didRead(_ bytes: Int)
     /// Takes records, as many as the transaction has room for.
     ///
-    /// - Parameter input: the place of their topic in ``Contract/inputs``.
+    /// - Parameter input: the index of their topic in ``Contract/inputs``.
     /// - Returns: the first that it did not take.
     mutating func take(
         _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime

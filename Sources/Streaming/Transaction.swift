@@ -133,7 +133,7 @@ package final class Transaction {
             try write(record, to: number, tag: Producer.timedTag)
             try producer.flush(timeout: .seconds(10))
             // Not delivered: where its partition is refused, nothing but a commit says why, and an abort would be fatal.
-            if producer.takeAppendPlace() == nil { try producer.commitTransaction(deadline: .seconds(10)) }
+            if producer.takeAppendPosition() == nil { try producer.commitTransaction(deadline: .seconds(10)) }
             try abort()
             return producer.takeAppendTime()
         } catch {

@@ -33,8 +33,8 @@ extension WallTime: CustomStringConvertible, Encodable {
 
     private static func write(_ number: Int, _ width: Int, to buffer: UnsafeMutablePointer<UInt8>) {
         var rest = number
-        for place in stride(from: width - 1, through: 0, by: -1) {
-            buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        for index in stride(from: width - 1, through: 0, by: -1) {
+            buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         }
     }

@@ -31,7 +31,7 @@ import Time
         let echo: @Sendable (Call) throws(Problem) -> Endpoint.Reply = { call throws(Problem) in
             if call.request.body == Array("bad".utf8) {
                 var problem = Problem(.badRequest, "a is missing; allowed is a text")
-                problem.places = [Problem.Place(pointer: "/a", code: "missing", detail: problem.detail)]
+                problem.faults = [Problem.Fault(pointer: "/a", code: "missing", detail: problem.detail)]
                 throw problem
             }
             return .now(

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test("the folder may be below one in which every user may write, and may be a link itself, as systemd makes it")
-    func place() throws {
+    func parents() throws {
         try #require(chmod(parent.path, 0o1777) == 0)
         #expect(refusal() == nil)
         let link = parent.path + "/link"

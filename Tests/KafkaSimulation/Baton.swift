@@ -58,12 +58,12 @@ package final class Baton: @unchecked Sendable {
     /// The broker does this after a while.
     package func after(_ delay: Duration, _ body: @escaping () -> Void) {
         let due = now + delay
-        var (place, end) = (0, events.count)
-        while place < end {
-            let middle = (place + end) / 2
-            if events[middle].due <= due { end = middle } else { place = middle + 1 }
+        var (start, end) = (0, events.count)
+        while start < end {
+            let middle = (start + end) / 2
+            if events[middle].due <= due { end = middle } else { start = middle + 1 }
         }
-        events.insert(Event(due: due, body: body), at: place)
+        events.insert(Event(due: due, body: body), at: start)
     }
 
     package func start(_ body: @escaping @Sendable () -> Void) {

@@ -136,7 +136,7 @@ struct SimulatedProducer: ~Copyable, TransactionalProducer {
     mutating func takeErrors() -> [KafkaError] { [] }
     mutating func takeFailures() -> [DeliveryFailure] { [] }
     mutating func takeAppendTime() -> WallTime? { nil }
-    mutating func takeAppendPlace() -> (partition: Int32, offset: Int64)? {
+    mutating func takeAppendPosition() -> (partition: Int32, offset: Int64)? {
         defer { appended = nil }
         return appended
     }

@@ -22,11 +22,11 @@ struct ByteWriterTests {
     func positions() {
         for byte in UInt8(0)..<128 {
             let alone = escaped([byte])
-            for place in 0..<24 {
+            for index in 0..<24 {
                 let letters = [UInt8](repeating: UInt8(ascii: "x"), count: 24)
-                let text = escaped(letters[..<place] + [byte] + letters[place...])
-                let before = String(repeating: "x", count: place)
-                #expect(text == before + alone + String(repeating: "x", count: 24 - place))
+                let text = escaped(letters[..<index] + [byte] + letters[index...])
+                let before = String(repeating: "x", count: index)
+                #expect(text == before + alone + String(repeating: "x", count: 24 - index))
             }
         }
     }

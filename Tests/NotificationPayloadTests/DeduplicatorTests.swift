@@ -5,10 +5,11 @@ import Testing
 @Suite("Repeats of a push")
 struct DeduplicatorTests {
     private func expect(
-        _ seen: inout Deduplicator, _ id: String?, isRepeat expected: Bool, at place: SourceLocation = #_sourceLocation
+        _ seen: inout Deduplicator, _ id: String?, isRepeat expected: Bool,
+        at location: SourceLocation = #_sourceLocation
     ) {
         let found = seen.isRepeat(id)
-        #expect(found == expected, sourceLocation: place)
+        #expect(found == expected, sourceLocation: location)
     }
 
     @Test("§6: a push with an id that was here before is a repeat")

@@ -12,10 +12,10 @@ struct SameBytesTests {
         for count in 0..<40 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
             #expect(same(bytes, Array(bytes)), "length \(count)")
-            for place in 0..<count {
+            for index in 0..<count {
                 var other = bytes
-                other[place] ^= 0x80
-                #expect(!same(bytes, other), "length \(count), place \(place)")
+                other[index] ^= 0x80
+                #expect(!same(bytes, other), "length \(count), place \(index)")
             }
             #expect(!same(bytes, bytes + [0]), "length \(count)")
         }

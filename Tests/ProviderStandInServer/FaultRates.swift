@@ -147,11 +147,11 @@ struct FaultDice: Sendable {
     private func fault(of device: String) -> StandInFault? {
         guard !rates.devices.isEmpty, let number = UInt32(device.prefix(8), radix: 16) else { return nil }
         // Those that are dead at a low rate are dead at a higher one, too.
-        let place = Double(number) / 4_294_967_296
-        if place < rates.devices[.dead] ?? 0 { return .unregistered(at: since + rates.clock) }
+        let fraction = Double(number) / 4_294_967_296
+        if fraction < rates.devices[.dead] ?? 0 { return .unregistered(at: since + rates.clock) }
         let mismatch = rates.devices[.mismatch] ?? 0
-        if place >= 1 - mismatch { return .mismatch }
-        return place >= 1 - mismatch - (rates.devices[.invalid] ?? 0) ? .invalidToken : nil
+        if fraction >= 1 - mismatch { return .mismatch }
+        return fraction >= 1 - mismatch - (rates.devices[.invalid] ?? 0) ? .invalidToken : nil
     }
 
     private mutating func fault(_ kind: FaultRates.Kind) -> StandInFault {

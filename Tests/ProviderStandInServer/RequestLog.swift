@@ -98,13 +98,13 @@ enum RequestLine {
         let count = text.utf8CodeUnitCount
         return body.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }
-            var place = 0
-            while place + count <= bytes.count,
-                let found = memchr(base + place, Int32(text.utf8Start[0]), bytes.count - count - place + 1)
+            var index = 0
+            while index + count <= bytes.count,
+                let found = memchr(base + index, Int32(text.utf8Start[0]), bytes.count - count - index + 1)
             {
-                place = UnsafeRawPointer(found) - base
-                if memcmp(found, text.utf8Start, count) == 0 { return place }
-                place += 1
+                index = UnsafeRawPointer(found) - base
+                if memcmp(found, text.utf8Start, count) == 0 { return index }
+                index += 1
             }
             return nil
         }

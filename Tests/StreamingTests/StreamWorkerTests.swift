@@ -46,7 +46,7 @@ struct StreamWorkerTests {
         worker.assignment.assigned([partition], now: .now)
         try worker.assignment.located()
         try worker.assignment.started()
-        worker.places = [partition]
+        worker.partitions = [partition]
         try worker.consumer.assign([partition: Offset(0)])
         worker.clock.compare(nil, host, of: "a test", Logger(label: "test", sink: log))
         return worker
@@ -288,14 +288,14 @@ struct StreamWorkerTests {
         var contract = contract(settings, inputs: ["in", "more"])
         contract.batchRecords = 2
         var worker = try worker(contract)
-        let places = ["in", "more"].map { TopicPartition(topic: $0, partition: 0) }
-        worker.assignment.assigned(places, now: .now)
+        let topicPartitions = ["in", "more"].map { TopicPartition(topic: $0, partition: 0) }
+        worker.assignment.assigned(topicPartitions, now: .now)
         try worker.assignment.located()
         try worker.assignment.started()
-        try worker.consumer.assign(Dictionary(uniqueKeysWithValues: places.map { ($0, Offset(0)) }))
+        try worker.consumer.assign(Dictionary(uniqueKeysWithValues: topicPartitions.map { ($0, Offset(0)) }))
         var producer = try Producer(settings: settings)
-        for (value, place) in zip(UInt8(1)..., places) {
-            let topic = try producer.topic(place.topic)
+        for (value, topicPartition) in zip(UInt8(1)..., topicPartitions) {
+            let topic = try producer.topic(topicPartition.topic)
             for _ in 0..<8 { try producer.produce(ProducerRecord(key: nil, value: [value]), to: topic) }
         }
         try producer.flush(timeout: .seconds(10))
@@ -334,13 +334,13 @@ struct StreamWorkerTests {
         try cluster.createTopic("more", partitions: 1)
         let settings = ["bootstrap.servers": cluster.bootstrapServers]
         var worker = try worker(contract(settings, inputs: ["in", "more"]))
-        let places = ["in", "more"].map { TopicPartition(topic: $0, partition: 0) }
-        worker.assignment.assigned(places, now: .now)
+        let topicPartitions = ["in", "more"].map { TopicPartition(topic: $0, partition: 0) }
+        worker.assignment.assigned(topicPartitions, now: .now)
         try worker.assignment.located()
         try worker.assignment.started()
-        try worker.consumer.assign(Dictionary(uniqueKeysWithValues: places.map { ($0, Offset(0)) }))
+        try worker.consumer.assign(Dictionary(uniqueKeysWithValues: topicPartitions.map { ($0, Offset(0)) }))
         var producer = try Producer(settings: settings)
-        for (value, name) in [UInt8(1), 2].enumerated().map({ ($1, places[$0].topic) }) {
+        for (value, name) in [UInt8(1), 2].enumerated().map({ ($1, topicPartitions[$0].topic) }) {
             try producer.produce(ProducerRecord(key: nil, value: [value]), to: try producer.topic(name))
         }
         try producer.flush(timeout: .seconds(10))
@@ -358,7 +358,7 @@ struct StreamWorkerTests {
         notes.unwanted = []
         try worker.take()
         #expect(notes.written == [[2], [1]])
-        let reached = places.map { worker.tenant.position($0) }
+        let reached = topicPartitions.map { worker.tenant.position($0) }
         #expect(reached == [1, 1])
         worker.transaction.abandon()
         worker.close()
@@ -554,7 +554,7 @@ struct StreamWorkerTests {
             worker.unknown = UnknownEnd(
                 sent: [partition: CommittedOffset(offset: Offset(7), metadata: "m")], before: [:])
             let hasEnded = try worker.round()
-            #expect(hasEnded == isLast && worker.unknown == nil && worker.places.isEmpty)
+            #expect(hasEnded == isLast && worker.unknown == nil && worker.partitions.isEmpty)
             worker.close()
         }
     }
@@ -689,7 +689,7 @@ struct StreamWorkerTests {
     func lagOfOthers() throws {
         var worker = try reader()
         let other = TopicPartition(topic: "in", partition: 1)
-        for place in [partition, other] { worker.tenant.reached(2, of: place) }
+        for topicPartition in [partition, other] { worker.tenant.reached(2, of: topicPartition) }
         let statistics = [partition, other].map {
             ClientStatistics.Partition(partition: $0, highWatermark: Offset(9), lastStableOffset: Offset(9))
         }

@@ -58,11 +58,11 @@ import Testing
     }
 
     @Test("one of them is found at every place of a line, alone and behind a character beyond ASCII")
-    func places() {
+    func indices() {
         for mark in ["\u{7F}", "\u{9B}", "\u{61C}", "\u{202E}", "ü\u{7F}", "\u{7E}\u{7F}"] {
-            for place in 0...24 {
-                let line = String(repeating: "x", count: place) + mark + String(repeating: "y", count: 24 - place)
-                #expect(Array(line.utf8).withUnsafeBytes(PlainJSON.escaped) != nil, "\(place)")
+            for index in 0...24 {
+                let line = String(repeating: "x", count: index) + mark + String(repeating: "y", count: 24 - index)
+                #expect(Array(line.utf8).withUnsafeBytes(PlainJSON.escaped) != nil, "\(index)")
             }
         }
     }

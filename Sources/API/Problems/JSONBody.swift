@@ -39,13 +39,13 @@ enum JSONBody {
         var names: Set<String> = []
         while let (name, value) = members.next() {
             let name = String(name)
-            let place = pointer + Problem.escape(name)
+            let memberPointer = pointer + Problem.escape(name)
             guard names.insert(name).inserted else {
                 var problem = Problem(.duplicateMember, "a member of the body is there twice; allowed is each once")
-                problem.places = [.init(pointer: place, code: "duplicate-member", detail: problem.detail)]
+                problem.faults = [.init(pointer: memberPointer, code: "duplicate-member", detail: problem.detail)]
                 throw problem
             }
-            if value.isObject || value.isArray { try refuseRepeated(value, at: place) }
+            if value.isObject || value.isArray { try refuseRepeated(value, at: memberPointer) }
         }
     }
 }

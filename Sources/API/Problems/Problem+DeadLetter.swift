@@ -17,7 +17,7 @@ extension Problem {
                 .badRequest
             }
         self.init(code, letter.message)
-        places = [Place(pointer: Self.pointer(letter.message), code: letter.code.label, detail: letter.message)]
+        faults = [Fault(pointer: Self.pointer(letter.message), code: letter.code.label, detail: letter.message)]
     }
 
     /// The member that a sentence begins with, such as `app.title is missing` and `audience[3] is "x"`; else the whole body.

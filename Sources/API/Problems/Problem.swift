@@ -2,8 +2,8 @@ import HTTPServer
 
 /// What is wrong with a request, in the form of RFC 9457, with everything that is wrong at once.
 package struct Problem: Error, Sendable {
-    /// One place of the body that is wrong.
-    package struct Place: Sendable {
+    /// A part of the body that is wrong.
+    package struct Fault: Sendable {
         /// A JSON pointer, RFC 6901; empty: the whole body.
         package var pointer: String
         package var code: String
@@ -17,7 +17,7 @@ package struct Problem: Error, Sendable {
     package var code: ProblemCode
     /// One sentence, which says what is allowed.
     package var detail: String
-    package var places: [Place] = []
+    package var faults: [Fault] = []
     package var headers: [(name: String, value: String)] = []
 
     package init(_ code: ProblemCode, _ detail: String) {
@@ -33,9 +33,9 @@ package struct Problem: Error, Sendable {
             ("type", .text(type)), ("title", .text(code.title)), ("status", .integer(Int64(code.status.rawValue))),
             ("detail", .text(detail)), ("code", .text(code.rawValue)),
         ]
-        if !places.isEmpty {
-            let errors = places.map { place -> Document in
-                ["pointer": .text(place.pointer), "code": .text(place.code), "detail": .text(place.detail)]
+        if !faults.isEmpty {
+            let errors = faults.map { fault -> Document in
+                ["pointer": .text(fault.pointer), "code": .text(fault.code), "detail": .text(fault.detail)]
             }
             members.append(("errors", .list(errors)))
         }

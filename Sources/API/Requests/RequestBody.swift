@@ -22,7 +22,7 @@ struct RequestBody {
     init(
         _ bytes: [UInt8], name: String?, newID: () -> String, _ reader: inout JSONReader
     ) throws(Problem) {
-        var place = 0
+        var index = 0
         let (own, content) = try JSONBody.read(bytes, &reader) { value throws(Problem) in
             guard value.isObject else { throw Problem(.badRequest, "the body is no object; allowed is one request") }
             // Without them the rules would look for an envelope.
@@ -37,7 +37,7 @@ struct RequestBody {
         }
         if let name, let own, name != own {
             var problem = Problem(.badRequest, "request_id is another one than the id that the request is sent by")
-            problem.places = [.init(pointer: "/request_id", code: "bad_request", detail: problem.detail)]
+            problem.faults = [.init(pointer: "/request_id", code: "bad_request", detail: problem.detail)]
             throw problem
         }
         isNew = own == nil && name == nil
@@ -50,12 +50,12 @@ struct RequestBody {
             value = bytes
             return
         }
-        while bytes[place] != UInt8(ascii: "{") { place += 1 }
+        while bytes[index] != UInt8(ascii: "{") { index += 1 }
         var json = ByteWriter(capacity: bytes.count + id.utf8.count + 32)
         json.append("{\"request_id\":\"")
         json.appendEscaped(id)
         json.append("\"")
-        let rest = bytes[(place + 1)...]
+        let rest = bytes[(index + 1)...]
         if rest.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) != UInt8(ascii: "}") { json.append(",") }
         rest.withUnsafeBytes { json.append($0) }
         value = Array(json.bytes)

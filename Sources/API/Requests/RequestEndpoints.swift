@@ -68,7 +68,7 @@ package final class RequestEndpoints: Sendable {
             {
             case .new: self.write(body, accepted, call)
             case .underWay: break
-            case .recorded(let place): respond(told.response(.ok, place, [("Idempotency-Replayed", "true")]))
+            case .recorded(let metadata): respond(told.response(.ok, metadata, [("Idempotency-Replayed", "true")]))
             case .other:
                 respond(
                     call.response(to: Problem(otherContent, "the id \(body.id) has a request with another content")))
@@ -89,7 +89,7 @@ package final class RequestEndpoints: Sendable {
                 let settled: RequestIndex.Outcome =
                     switch outcome {
                     case .written(let partition, let offset):
-                        .recorded(RequestIndex.Place(partition: partition, offset: offset, time: now))
+                        .recorded(RequestIndex.RecordMetadata(partition: partition, offset: offset, time: now))
                     case .notWritten: .notRecorded
                     case .unknown: .unknown
                     }
@@ -120,7 +120,7 @@ package final class RequestEndpoints: Sendable {
     // MARK: Looking
 
     private func tell(_ call: Call) throws(Problem) -> Endpoint.Reply {
-        guard let place = index.find(call.pathValues[0], for: call.key) else {
+        guard let metadata = index.find(call.pathValues[0], for: call.key) else {
             guard isReady() else { throw Problem(.starting, "the requests of the last day are still being read") }
             throw Problem(.notFound, "no request with this id was recorded in the last day")
         }
@@ -129,8 +129,8 @@ package final class RequestEndpoints: Sendable {
                 .ok,
                 [
                     "request_id": .text(call.pathValues[0]), "status": "recorded",
-                    "record": .text("\(RecordPosition(topic, place.partition, place.offset))"),
-                    "recorded_at": .text(place.time.iso8601),
+                    "record": .text("\(RecordPosition(topic, metadata.partition, metadata.offset))"),
+                    "recorded_at": .text(metadata.time.iso8601),
                 ]))
     }
 }
@@ -153,7 +153,7 @@ private struct Answer {
 
     func response(to outcome: RequestIndex.Outcome) -> HTTPResponse {
         switch outcome {
-        case .recorded(let place): response(.accepted, place)
+        case .recorded(let metadata): response(.accepted, metadata)
         case .notRecorded:
             call.response(to: Problem(.notRecorded, "Kafka does not take the request now: it was not recorded"))
         case .unknown: call.response(to: Self.unknown)
@@ -161,14 +161,15 @@ private struct Answer {
     }
 
     func response(
-        _ status: HTTPResponse.Status, _ place: RequestIndex.Place, _ more: [(name: String, value: String)] = []
+        _ status: HTTPResponse.Status, _ metadata: RequestIndex.RecordMetadata,
+        _ more: [(name: String, value: String)] = []
     ) -> HTTPResponse {
         call.response(
             status,
             [
                 "request_id": .text(id), "message_id": .text(messageID),
-                "record": .text("\(RecordPosition(topic, place.partition, place.offset))"),
-                "recorded_at": .text(place.time.iso8601),
+                "record": .text("\(RecordPosition(topic, metadata.partition, metadata.offset))"),
+                "recorded_at": .text(metadata.time.iso8601),
             ], headers + more)
     }
 }

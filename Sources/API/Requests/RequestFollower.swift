@@ -47,7 +47,7 @@ package final class RequestFollower: Sendable {
             else { continue }
             index.take(
                 id, RequestBody.content(of: object), for: RequestBody.audiences(of: object),
-                RequestIndex.Place(
+                RequestIndex.RecordMetadata(
                     partition: record.partition, offset: record.offset, time: record.timestamp ?? now), at: now)
         }
     }

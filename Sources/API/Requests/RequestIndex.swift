@@ -7,7 +7,7 @@ import Time
 /// It keeps two generations: a new one begins after a day, or when the newest is full, and then the oldest is forgotten.
 /// Beside the ids it has whom a request is for, since not every key may hear of it.
 package final class RequestIndex: Sendable {
-    package struct Place: Equatable, Sendable {
+    package struct RecordMetadata: Equatable, Sendable {
         package var partition: Int32
         package var offset: Int64
         package var time: WallTime
@@ -19,7 +19,7 @@ package final class RequestIndex: Sendable {
 
     /// What became of a request that was given to be written.
     package enum Outcome: Equatable, Sendable {
-        case recorded(Place)
+        case recorded(RecordMetadata)
         /// Certainly not.
         case notRecorded
         case unknown
@@ -30,7 +30,7 @@ package final class RequestIndex: Sendable {
         case new
         /// The same request is being written; its outcome is told.
         case underWay
-        case recorded(Place)
+        case recorded(RecordMetadata)
         /// The id has another content.
         case other
     }
@@ -86,7 +86,7 @@ package final class RequestIndex: Sendable {
         let key = Self.key(id)
         return state.withLock { state in
             if let known = state.newest[key] ?? state.older[key] {
-                return known.content == content ? .recorded(Self.place(known)) : .other
+                return known.content == content ? .recorded(Self.metadata(known)) : .other
             }
             guard let open = state.open[key] else {
                 state.open[key] = Open(content: content, audiences: audiences, waiting: [told])
@@ -103,8 +103,8 @@ package final class RequestIndex: Sendable {
         let key = Self.key(id)
         let waiting = state.withLock { state -> [@Sendable (Outcome) -> Void] in
             guard let open = state.open.removeValue(forKey: key) else { return [] }
-            if case .recorded(let place) = outcome {
-                add(key, open.content, open.audiences, place, at: now, to: &state)
+            if case .recorded(let metadata) = outcome {
+                add(key, open.content, open.audiences, metadata, at: now, to: &state)
             }
             return open.waiting
         }
@@ -113,13 +113,13 @@ package final class RequestIndex: Sendable {
 
     /// A record of the topic. The first one of an id counts.
     package func take(
-        _ id: String, _ content: StoredHash, for audiences: [String], _ place: Place, at now: WallTime
+        _ id: String, _ content: StoredHash, for audiences: [String], _ metadata: RecordMetadata, at now: WallTime
     ) {
-        state.withLock { add(Self.key(id), content, audiences, place, at: now, to: &$0) }
+        state.withLock { add(Self.key(id), content, audiences, metadata, at: now, to: &$0) }
     }
 
     /// - Parameter reader: who asks: a key for some audiences finds what is for no others.
-    package func find(_ id: String, for reader: KeyEntry?) -> Place? {
+    package func find(_ id: String, for reader: KeyEntry?) -> RecordMetadata? {
         let key = Self.key(id)
         let known = state.withLock { state in state.newest[key] ?? state.older[key] }
         guard let known else { return nil }
@@ -127,7 +127,7 @@ package final class RequestIndex: Sendable {
             let names = known.audiences.split(separator: "\n")
             guard !names.isEmpty, names.allSatisfy({ reader.permits(audience: String($0)) }) else { return nil }
         }
-        return Self.place(known)
+        return Self.metadata(known)
     }
 
     /// How many ids it has, and how many it has forgotten before they were a day old.
@@ -136,7 +136,7 @@ package final class RequestIndex: Sendable {
     }
 
     private func add(
-        _ key: StoredHash, _ content: StoredHash, _ audiences: [String], _ place: Place, at now: WallTime,
+        _ key: StoredHash, _ content: StoredHash, _ audiences: [String], _ metadata: RecordMetadata, at now: WallTime,
         to state: inout State
     ) {
         guard state.newest[key] == nil, state.older[key] == nil else { return }
@@ -152,11 +152,12 @@ package final class RequestIndex: Sendable {
         let names = size > Self.mostBytesOfARequest ? "" : audiences.joined(separator: "\n")
         state.bytes += names.utf8.count
         state.newest[key] = Known(
-            content: content, audiences: names, partition: place.partition, offset: place.offset, time: place.time)
+            content: content, audiences: names, partition: metadata.partition, offset: metadata.offset,
+            time: metadata.time)
     }
 
-    private static func place(_ known: Known) -> Place {
-        Place(partition: known.partition, offset: known.offset, time: known.time)
+    private static func metadata(_ known: Known) -> RecordMetadata {
+        RecordMetadata(partition: known.partition, offset: known.offset, time: known.time)
     }
 
     private static func key(_ id: String) -> StoredHash {

@@ -62,9 +62,9 @@ extension Router {
         return .object(members)
     }
 
-    private static func describe(_ parameter: APIOperation.Parameter, _ place: String) -> Document {
+    private static func describe(_ parameter: APIOperation.Parameter, _ location: String) -> Document {
         [
-            "name": .text(parameter.name), "in": .text(place), "required": .boolean(place == "path"),
+            "name": .text(parameter.name), "in": .text(location), "required": .boolean(location == "path"),
             "description": .text(parameter.summary), "schema": parameter.schema,
         ]
     }

@@ -81,7 +81,7 @@ extension BroadcastCore {
         let record = broadcast.record
         open.deadLetters += 1
         if open.firstDeadLetter == nil {
-            open.firstDeadLetter = DeadLetterPlace(
+            open.firstDeadLetter = DeadLetterPosition(
                 letter.code, topic: settings.topic, partition: record.partition, offset: record.offset)
         }
         try deadLetters.withHeaders(of: letter, for: record, of: settings.topic, own: broadcast.headers[...]) {

@@ -157,7 +157,7 @@ package struct OpenBroadcasts: Sendable {
     package var taken = 0
     package var malformed = 0
     /// The first broadcast of these that is a dead letter, and how many are.
-    package var firstDeadLetter: DeadLetterPlace?
+    package var firstDeadLetter: DeadLetterPosition?
     package var deadLetters = 0
     /// Whether a partition has passed what needs no pass.
     package var hasMoved = false

@@ -26,9 +26,9 @@ struct ChannelKey: Hashable, Comparable {
     /// The next key of the same audience; nil after the last possible one.
     var successor: ChannelKey? {
         var next = self
-        for place in [\Self.words.5, \.words.4, \.words.3, \.words.2] {
-            let (sum, overflow) = next[keyPath: place].addingReportingOverflow(1)
-            next[keyPath: place] = sum
+        for word in [\Self.words.5, \.words.4, \.words.3, \.words.2] {
+            let (sum, overflow) = next[keyPath: word].addingReportingOverflow(1)
+            next[keyPath: word] = sum
             if !overflow { return next }
         }
         return nil

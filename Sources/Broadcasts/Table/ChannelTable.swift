@@ -67,7 +67,7 @@ final class ChannelTable {
         if stagedFingerprints.count > 2 * RecentFingerprints.limit {
             stagedFingerprints.removeFirst(RecentFingerprints.limit)
         }
-        switch record.place {
+        switch record.partitioning {
         case .right: break
         case .misplaced, .ended: return .none
         }
@@ -93,7 +93,7 @@ final class ChannelTable {
 
     /// The device of a channel that a record takes out; nil if it takes out none. Changes nothing.
     func leaver(_ record: SubscriptionRecord) -> ChannelKey? {
-        guard record.value == nil, record.place == .right, record.kind == .channel else { return nil }
+        guard record.value == nil, record.partitioning == .right, record.kind == .channel else { return nil }
         parser.removeAll()
         parser.append(record)
         return parser.count == 1 ? ChannelKey(parser.key(0)) : nil

@@ -18,26 +18,26 @@ extension BroadcastTenant {
             // The worker that has had the partition gives it up in a moment.
             return .later
         }
-        var places: [TopicPartition: Place] = [:]
+        var located: [TopicPartition: Start] = [:]
         for (number, partition) in core.partitions {
-            places[place(number)] = Place(
+            located[topicPartition(number)] = Start(
                 Offset(partition.committed.offset), restores: partition.table.stored, upTo: partition.committed.offset)
         }
-        return .places(places)
+        return .starts(located)
     }
 
     private func begin(_ found: Findings, now: WallTime) throws -> [Int32: BroadcastOffset] {
         var begun: [Int32: BroadcastOffset] = [:]
         let firstBroadcast = core.firstBroadcast(includesValid: context.includesValid, clock: now)
         var firstStarts: [String: [Int32]] = [:]
-        for (place, end) in found.ends {
-            switch try BroadcastStart(found.committed[place], of: place, context.log, now: now) {
-            case .continues(let offset): begun[place.partition] = offset
+        for (topicPartition, end) in found.ends {
+            switch try BroadcastStart(found.committed[topicPartition], of: topicPartition, context.log, now: now) {
+            case .continues(let offset): begun[topicPartition.partition] = offset
             case .first(let reason):
-                firstStarts[reason, default: []].append(place.partition)
+                firstStarts[reason, default: []].append(topicPartition.partition)
                 context.meter.firstStart()
                 // Its time says that the group does not have it yet.
-                begun[place.partition] = BroadcastOffset(
+                begun[topicPartition.partition] = BroadcastOffset(
                     offset: end.value, partitions: context.log.partitions, time: .epoch, broadcast: firstBroadcast)
             }
         }
@@ -54,40 +54,43 @@ extension BroadcastTenant {
     ) throws {
         var records: [TopicPartition: RecentFingerprints] = [:]
         for (number, committed) in begun.sorted(by: { $0.key < $1.key }) {
-            let place = place(number)
-            let log = log(of: place, committed, found, now: now)
+            let topicPartition = topicPartition(number)
+            let log = log(of: topicPartition, committed, found, now: now)
             let opened = try ChannelTable.open(context.folder(of: number), log)
             core.assign(number, committed: committed, table: opened.table)
-            if let reason = opened.rebuilt { rebuilds(place, reason) }
-            records[place] = opened.records
+            if let reason = opened.rebuilt { rebuilds(topicPartition, reason) }
+            records[topicPartition] = opened.records
         }
         // Wipes tables that came from another log.
         let judgements = try LogCheck.judge(
             records.filter { !$0.value.elements.isEmpty }, starts: found.starts, ends: found.ends,
             settings: context.configuration.kafka, by: context.clients, logger: logger.clientSink)
-        for (place, judgement) in judgements {
-            guard let difference = judgement.difference(in: place), let committed = begun[place.partition] else {
+        for (topicPartition, judgement) in judgements {
+            guard let difference = judgement.difference(in: topicPartition),
+                let committed = begun[topicPartition.partition]
+            else {
                 continue
             }
-            rebuilds(place, difference)
-            try core.remove(place.partition)?.close()
+            rebuilds(topicPartition, difference)
+            try core.remove(topicPartition.partition)?.close()
             let table = try ChannelTable.openWiped(
-                context.folder(of: place.partition), log(of: place, committed, found, now: now))
-            core.assign(place.partition, committed: committed, table: table)
+                context.folder(of: topicPartition.partition), log(of: topicPartition, committed, found, now: now))
+            core.assign(topicPartition.partition, committed: committed, table: table)
         }
     }
 
     private func log(
-        of place: TopicPartition, _ committed: BroadcastOffset, _ found: Findings, now: WallTime
+        of topicPartition: TopicPartition, _ committed: BroadcastOffset, _ found: Findings, now: WallTime
     ) -> ChannelTable.Log {
         ChannelTable.Log(
-            origin: .init(topic: place.topic, partition: place.partition, cluster: context.log.cluster),
-            start: found.starts[place]?.value ?? 0, committed: committed.offset,
+            origin: .init(
+                topic: topicPartition.topic, partition: topicPartition.partition, cluster: context.log.cluster),
+            start: found.starts[topicPartition]?.value ?? 0, committed: committed.offset,
             largestAge: context.log.largestTableAge, now: now)
     }
 
-    private func rebuilds(_ place: TopicPartition, _ reason: String) {
-        logger.notice("the channels of \(place) are folded from the beginning: \(reason)")
+    private func rebuilds(_ topicPartition: TopicPartition, _ reason: String) {
+        logger.notice("the channels of \(topicPartition) are folded from the beginning: \(reason)")
         context.meter.rebuilt()
     }
 

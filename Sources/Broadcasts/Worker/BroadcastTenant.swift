@@ -95,7 +95,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
     /// Short while there is something to send.
     var patience: Duration { core.owned.contains { core.isBusy($0) } ? .milliseconds(2) : IdleWait.looking }
 
-    func place(_ number: Int32) -> TopicPartition {
+    func topicPartition(_ number: Int32) -> TopicPartition {
         TopicPartition(topic: context.configuration.topics.subscriptions, partition: number)
     }
 
@@ -109,7 +109,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
         for number in core.owned {
             guard let ahead = core.ahead(number), !context.isReached(number, at: ahead)
             else { continue }
-            starts[place(number)] = Offset(ahead)
+            starts[topicPartition(number)] = Offset(ahead)
         }
         return starts
     }
@@ -122,7 +122,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
     }
 
     mutating func looked(ahead ends: [TopicPartition: Offset], askedAt: ContinuousClock.Instant) -> Bool {
-        for (place, end) in ends { core.looked(ahead: end.value, of: place.partition) }
+        for (topicPartition, end) in ends { core.looked(ahead: end.value, of: topicPartition.partition) }
         return context.now - min(askedAt, viewAskedAt ?? askedAt) < Self.freshness
     }
 
@@ -184,7 +184,8 @@ struct BroadcastTenant: ~Copyable, Tenant {
         try output.journal(entry)
         var committed: [TopicPartition: CommittedOffset] = [:]
         for (number, offset) in offsets {
-            committed[place(number)] = CommittedOffset(offset: Offset(offset.offset), metadata: offset.metadata)
+            committed[topicPartition(number)] = CommittedOffset(
+                offset: Offset(offset.offset), metadata: offset.metadata)
         }
         return committed
     }
@@ -231,7 +232,7 @@ struct BroadcastTenant: ~Copyable, Tenant {
         state.isReading = worker == .reading
         state.passes = core.owned.count { core.committed($0)?.pass != nil }
         state.oldestWaiting = core.oldestWaiting
-        for (place, count) in lag ?? [:] { state.lag[place.partition] = count }
+        for (topicPartition, count) in lag ?? [:] { state.lag[topicPartition.partition] = count }
         state.isFresh = context.follower.view.isFresh(within: .seconds(10), now: context.now)
         context.board.set(state, of: slot.number)
     }

@@ -9,7 +9,7 @@ import Synchronization
 /// time.
 final class AppendTime: Sendable {
     private let time = Atomic<Int64>(none)
-    private let place = Mutex<(partition: Int32, offset: Int64)?>(nil)
+    private let position = Mutex<(partition: Int32, offset: Int64)?>(nil)
     let late = LateBytes()
     private static let none = Int64.min
     /// In 2001: no broker's clock.
@@ -21,11 +21,11 @@ final class AppendTime: Sendable {
         return time == Self.none ? nil : WallTime(milliseconds: time)
     }
 
-    /// Returns each place once; nil if there is no new one. Any thread.
-    func takePlace() -> (partition: Int32, offset: Int64)? {
-        place.withLock { place in
-            defer { place = nil }
-            return place
+    /// Returns each position once; nil if there is no new one. Any thread.
+    func takePosition() -> (partition: Int32, offset: Int64)? {
+        position.withLock { position in
+            defer { position = nil }
+            return position
         }
     }
 
@@ -37,7 +37,7 @@ final class AppendTime: Sendable {
     }
 
     fileprivate func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
-        place.withLock { $0 = (message.pointee.partition, message.pointee.offset) }
+        position.withLock { $0 = (message.pointee.partition, message.pointee.offset) }
         var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let time = rd_kafka_message_timestamp(message, &type)
         // For a delivered record librdkafka 2.0.2 gives the bit of the batch's attributes, 8, instead of the value for

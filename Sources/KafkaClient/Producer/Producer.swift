@@ -78,7 +78,7 @@ public struct Producer: ~Copyable {
         return reports
     }
 
-    /// The tag for records whose append time or place is wanted: see ``takeAppendTime()`` and ``takeAppendPlace()``.
+    /// The tag for records whose append time or position is wanted: see ``takeAppendTime()`` and ``takeAppendPosition()``.
     public static let timedTag = UInt64.max
 
     /// When the broker appended the latest record with ``timedTag`` that was delivered since the last call, by the
@@ -89,8 +89,8 @@ public struct Producer: ~Copyable {
 
     /// Where the broker appended the latest record with ``timedTag`` that was delivered since the last call; nil if there
     /// was none.
-    public mutating func takeAppendPlace() -> (partition: Int32, offset: Int64)? {
-        handle.callbacks.appended.takePlace()
+    public mutating func takeAppendPosition() -> (partition: Int32, offset: Int64)? {
+        handle.callbacks.appended.takePosition()
     }
 
     /// How many bytes of the open transaction, or the latest, the broker acknowledged after half of the transaction

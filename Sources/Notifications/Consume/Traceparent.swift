@@ -13,11 +13,11 @@ package enum Traceparent {
     /// Whether a header's value has the form: lower case, and neither id is all zeros.
     package static func isValid(_ value: UnsafeRawBufferPointer) -> Bool {
         guard value.count == size, value[0] == zero, value[1] == zero else { return false }
-        for place in 2..<size {
+        for index in 2..<size {
             let isRight =
-                switch place {
-                case 2, 35, 52: value[place] == hyphen
-                default: isLowerHex(value[place])
+                switch index {
+                case 2, 35, 52: value[index] == hyphen
+                default: isLowerHex(value[index])
                 }
             if !isRight { return false }
         }

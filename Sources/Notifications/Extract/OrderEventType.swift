@@ -33,7 +33,7 @@ public struct OwnEventType: Equatable, @unchecked Sendable {
         case kept
     }
 
-    /// Its place among those that the settings declare.
+    /// Its index among those that the settings declare.
     package let position: Int
     /// What a payload carries in `event_type`: `event_order_delayed`.
     package let name: UnsafeRawBufferPointer

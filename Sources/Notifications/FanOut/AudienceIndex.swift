@@ -1,6 +1,6 @@
 /// Finds an audience in an ``AudienceList`` by the hash of its text. Reuses its memory, and emptying it costs nothing.
 struct AudienceIndex: ~Copyable {
-    private struct Place {
+    private struct Slot {
         /// Whether the entry is in use: one with an older stamp is empty.
         var stamp: UInt32 = 0
         var hash: UInt32 = 0
@@ -8,7 +8,7 @@ struct AudienceIndex: ~Copyable {
     }
 
     /// Open addressing, at most half full; a power of two.
-    private var places = [Place](repeating: Place(), count: 1_024)
+    private var slots = [Slot](repeating: Slot(), count: 1_024)
     private var stamp: UInt32 = 1
     private var count = 0
     /// Random, so that nobody can choose audiences that collide; no output depends on them.
@@ -19,41 +19,41 @@ struct AudienceIndex: ~Copyable {
         count = 0
         stamp &+= 1
         if stamp == 0 {
-            places = [Place](repeating: Place(), count: places.count)
+            slots = [Slot](repeating: Slot(), count: slots.count)
             stamp = 1
         }
     }
 
-    /// The first place to look for a hash.
-    func start(of hash: UInt32) -> Int { Int(hash) & (places.count - 1) }
+    /// The first slot to look for a hash.
+    func start(of hash: UInt32) -> Int { Int(hash) & (slots.count - 1) }
 
-    /// The next audience with this hash; `place` moves past it. Nil at the empty place where an audience with this hash
+    /// The next audience with this hash; `slot` moves past it. Nil at the empty slot where an audience with this hash
     /// is to be added.
-    func audience(from place: inout Int, of hash: UInt32) -> Int? {
-        while places[place].stamp == stamp {
-            let found = places[place]
+    func audience(from slot: inout Int, of hash: UInt32) -> Int? {
+        while slots[slot].stamp == stamp {
+            let found = slots[slot]
             if found.hash == hash {
-                place = (place + 1) & (places.count - 1)
+                slot = (slot + 1) & (slots.count - 1)
                 return Int(found.audience)
             }
-            place = (place + 1) & (places.count - 1)
+            slot = (slot + 1) & (slots.count - 1)
         }
         return nil
     }
 
-    mutating func add(_ audience: Int, of hash: UInt32, at place: Int) {
-        places[place] = Place(stamp: stamp, hash: hash, audience: Int32(audience))
+    mutating func add(_ audience: Int, of hash: UInt32, at slot: Int) {
+        slots[slot] = Slot(stamp: stamp, hash: hash, audience: Int32(audience))
         count += 1
-        if count * 2 > places.count { grow() }
+        if count * 2 > slots.count { grow() }
     }
 
     private mutating func grow() {
-        let old = places
-        places = [Place](repeating: Place(), count: old.count * 2)
+        let old = slots
+        slots = [Slot](repeating: Slot(), count: old.count * 2)
         for entry in old where entry.stamp == stamp {
-            var place = start(of: entry.hash)
-            while places[place].stamp == stamp { place = (place + 1) & (places.count - 1) }
-            places[place] = entry
+            var slot = start(of: entry.hash)
+            while slots[slot].stamp == stamp { slot = (slot + 1) & (slots.count - 1) }
+            slots[slot] = entry
         }
     }
 

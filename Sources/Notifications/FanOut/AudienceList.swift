@@ -79,14 +79,14 @@ public struct AudienceList: ~Copyable {
     private mutating func close(from start: Int, for notification: Int) {
         let added = Self.slice(text.bytes, from: start, to: text.count)
         let hash = index.hash(added)
-        var place = index.start(of: hash)
-        while let audience = index.audience(from: &place, of: hash) {
+        var slot = index.start(of: hash)
+        while let audience = index.audience(from: &slot, of: hash) {
             guard sameBytes(bytes(audience), added) else { continue }
             text.truncate(to: start)
             links.append(Link(notification: notification, audience: audience))
             return
         }
-        index.add(ends.count, of: hash, at: place)
+        index.add(ends.count, of: hash, at: slot)
         links.append(Link(notification: notification, audience: ends.count))
         ends.append(text.count)
     }

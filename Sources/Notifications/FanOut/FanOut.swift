@@ -197,9 +197,9 @@ package struct FanOut: ~Copyable {
     package mutating func recipients(of notification: Int, in batch: borrowing EventBatch) -> Recipients {
         isSelection = false
         var result = Recipients.none
-        let place = notification - first
-        guard linkStarts.indices.contains(place + 1) else { return result }
-        let links = linkStarts[place]..<linkStarts[place + 1]
+        let index = notification - first
+        guard linkStarts.indices.contains(index + 1) else { return result }
+        let links = linkStarts[index]..<linkStarts[index + 1]
         let time = batch.notifications[notification].eventTime
         calls += 1
         var stale = 0
@@ -218,7 +218,7 @@ package struct FanOut: ~Copyable {
         // Copies nothing where one audience has all of them.
         if most > result.devices.count { result = union(of: links, most: most) }
         result.stale = stale
-        result.isTruncated = isCut[place]
+        result.isTruncated = isCut[index]
         return result
     }
 
@@ -372,8 +372,8 @@ package struct FanOut: ~Copyable {
         chosen.reset(for: most)
         for link in links {
             guard let choice = choices[audiences.links[link].audience] else { continue }
-            for place in choice.recipients.devices {
-                let position = choice.isSelection ? Int(selection[place]) : place
+            for index in choice.recipients.devices {
+                let position = choice.isSelection ? Int(selection[index]) : index
                 if chosen.insert(position, in: list.devices) { append(position, to: &result) }
             }
         }

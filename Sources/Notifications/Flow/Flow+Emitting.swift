@@ -92,7 +92,7 @@ extension Flow {
         counts.countDeadLetter(letter.code, of: batch.source)
         let event = batch.records[record]
         if firstDeadLetter == nil {
-            firstDeadLetter = DeadLetterPlace(
+            firstDeadLetter = DeadLetterPosition(
                 letter.code, topic: batch.topic, partition: event.partition, offset: event.offset)
         }
         try deadLetters.withHeaders(of: letter, for: event, in: batch) { headers in

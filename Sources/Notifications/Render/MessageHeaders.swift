@@ -10,10 +10,10 @@ struct MessageHeaders: ~Copyable {
     private var count = 0
     /// The bytes of the names, and of the values that are the same for all devices.
     private var sharedSize = 0
-    private let eventTypePlace: Int?
-    private let audiencePlace: Int?
-    private let appPlace: Int?
-    private let orderIDPlace: Int?
+    private let eventTypeIndex: Int?
+    private let audienceIndex: Int?
+    private let appIndex: Int?
+    private let orderIDIndex: Int?
 
     init(_ optional: Set<RenderSettings.OptionalHeader>) {
         headers.initialize(repeating: EventHeader(name: UnsafeRawBufferPointer(start: nil, count: 0), value: nil))
@@ -26,12 +26,12 @@ struct MessageHeaders: ~Copyable {
             case .degraded, .traceparent, .replay: false
             }
         }
-        eventTypePlace = fixed.firstIndex(of: .eventType)
-        audiencePlace = fixed.firstIndex(of: .audience)
-        appPlace = fixed.firstIndex(of: .app)
-        orderIDPlace = fixed.firstIndex(of: .orderID)
+        eventTypeIndex = fixed.firstIndex(of: .eventType)
+        audienceIndex = fixed.firstIndex(of: .audience)
+        appIndex = fixed.firstIndex(of: .app)
+        orderIDIndex = fixed.firstIndex(of: .orderID)
         fixedCount = fixed.count
-        for (place, header) in fixed.enumerated() { headers[place].name = header.bytes }
+        for (index, header) in fixed.enumerated() { headers[index].name = header.bytes }
     }
 
     deinit {
@@ -51,10 +51,10 @@ struct MessageHeaders: ~Copyable {
             reserving: order.orderID.count
         ) { $0.append(order.eventType) }
         count = fixedCount
-        if let orderIDPlace {
+        if let orderIDIndex {
             // A request's own header may be in its place.
-            headers[orderIDPlace].name = DispatchHeader.orderID.bytes
-            copy(batch.bytes(order.orderID), to: orderIDPlace)
+            headers[orderIDIndex].name = DispatchHeader.orderID.bytes
+            copy(batch.bytes(order.orderID), to: orderIDIndex)
         }
         if order.isDegraded {
             let field = DispatchRecord.MissingField.orderID
@@ -72,7 +72,7 @@ struct MessageHeaders: ~Copyable {
             batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
             reserving: 0
         ) { $0.append(content.rawValue) }
-        count = orderIDPlace ?? fixedCount
+        count = orderIDIndex ?? fixedCount
         finish(traceparent: batch.records[notification.record].traceparent)
     }
 
@@ -92,7 +92,7 @@ struct MessageHeaders: ~Copyable {
                 ) { $0.append("broadcast" as StaticString) }
             }
         }
-        count = orderIDPlace ?? fixedCount
+        count = orderIDIndex ?? fixedCount
         finish(traceparent: Traceparent.first(of: own))
     }
 
@@ -112,28 +112,28 @@ struct MessageHeaders: ~Copyable {
         start = text.count
         text.append(expiresAt)
         headers[DispatchHeader.expiresAt.rawValue].value = written(from: start)
-        if let eventTypePlace {
+        if let eventTypeIndex {
             start = text.count
             writeType(&text)
-            headers[eventTypePlace].value = written(from: start)
+            headers[eventTypeIndex].value = written(from: start)
         }
     }
 
     private mutating func finish(traceparent: UnsafeRawBufferPointer?) {
         if let traceparent { add(EventHeader(name: DispatchHeader.traceparent.bytes, value: traceparent)) }
         sharedSize = 0
-        for place in 0..<count {
-            sharedSize += headers[place].name.count
-            if place == DispatchHeader.platform.rawValue || place == audiencePlace || place == appPlace { continue }
-            sharedSize += headers[place].value?.count ?? 0
+        for index in 0..<count {
+            sharedSize += headers[index].name.count
+            if index == DispatchHeader.platform.rawValue || index == audienceIndex || index == appIndex { continue }
+            sharedSize += headers[index].value?.count ?? 0
         }
     }
 
     /// The bytes of the names and values for one device.
     func size(for device: Device, audience: UnsafeRawBufferPointer) -> Int {
         var size = sharedSize + device.platform.headerValue.count
-        if audiencePlace != nil { size += audience.count }
-        if appPlace != nil { size += device.app.count }
+        if audienceIndex != nil { size += audience.count }
+        if appIndex != nil { size += device.app.count }
         return size
     }
 
@@ -142,19 +142,19 @@ struct MessageHeaders: ~Copyable {
         for device: Device, audience: UnsafeRawBufferPointer
     ) -> UnsafeBufferPointer<EventHeader> {
         headers[DispatchHeader.platform.rawValue].value = device.platform.headerValue
-        if let audiencePlace {
-            headers[audiencePlace].value = audience
+        if let audienceIndex {
+            headers[audienceIndex].value = audience
         }
-        if let appPlace {
-            headers[appPlace].value = device.app
+        if let appIndex {
+            headers[appIndex].value = device.app
         }
         return UnsafeBufferPointer(rebasing: headers[..<count])
     }
 
-    private mutating func copy(_ bytes: UnsafeRawBufferPointer, to place: Int) {
+    private mutating func copy(_ bytes: UnsafeRawBufferPointer, to index: Int) {
         let start = text.count
         text.append(bytes)
-        headers[place].value = written(from: start)
+        headers[index].value = written(from: start)
     }
 
     private mutating func add(_ header: EventHeader) {

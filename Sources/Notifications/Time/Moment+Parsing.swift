@@ -97,8 +97,8 @@ extension ASCIICursor {
         let start = index
         guard skipDigits() else { return nil }
         var milliseconds = 0
-        for place in start..<start + 3 {
-            milliseconds = milliseconds * 10 + (place < index ? Int(bytes[place] - UInt8(ascii: "0")) : 0)
+        for digit in start..<start + 3 {
+            milliseconds = milliseconds * 10 + (digit < index ? Int(bytes[digit] - UInt8(ascii: "0")) : 0)
         }
         return (seconds, milliseconds)
     }

@@ -11,7 +11,7 @@ struct BroadcastFold {
     /// - Parameter isTombstone: whether it cancels what its key stands for.
     mutating func take(_ record: BroadcastRecord, isTombstone: Bool) {
         guard record.offset >= view.reached else { return }
-        if let old = offsets.removeValue(forKey: record.key) { view.records.remove(at: view.place(of: old)) }
+        if let old = offsets.removeValue(forKey: record.key) { view.records.remove(at: view.index(of: old)) }
         if !isTombstone {
             offsets[record.key] = record.offset
             view.records.append(record)

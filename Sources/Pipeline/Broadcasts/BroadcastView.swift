@@ -40,8 +40,8 @@ package struct BroadcastView: Sendable {
 
     /// Whether the record of this offset is there and neither replaced nor cancelled. Takes the logarithm of the records.
     package func isNewest(_ offset: Int64) -> Bool {
-        let place = place(of: offset)
-        return place < records.count && records[place].offset == offset
+        let index = index(of: offset)
+        return index < records.count && records[index].offset == offset
     }
 
     /// Whether the view has reached an end that was asked for at most so long before `now`.
@@ -49,13 +49,13 @@ package struct BroadcastView: Sendable {
         freshSince.map { now - $0 <= age } ?? false
     }
 
-    /// The place of the first record that is not below the offset.
-    func place(of offset: Int64) -> Int {
-        var places = 0..<records.count
-        while let middle = places.isEmpty ? nil : (places.lowerBound + places.upperBound) / 2 {
-            places =
-                records[middle].offset < offset ? (middle + 1)..<places.upperBound : places.lowerBound..<middle
+    /// The index of the first record that is not below the offset.
+    func index(of offset: Int64) -> Int {
+        var range = 0..<records.count
+        while let middle = range.isEmpty ? nil : (range.lowerBound + range.upperBound) / 2 {
+            range =
+                records[middle].offset < offset ? (middle + 1)..<range.upperBound : range.lowerBound..<middle
         }
-        return places.lowerBound
+        return range.lowerBound
     }
 }

@@ -86,7 +86,7 @@ struct Holding: Sendable {
             notes.passed(partition, below: start)
             judge(partition, at: start)
         }
-        // The group has been moved beyond the place that gave it its turn.
+        // The group has been moved beyond the position that gave it its turn.
         if let turn, turn.progress == nil, let start = starts[turn.partition],
             !isSuspect(turn.partition, Progress(offset: start, reached: start), of: reader)
         {
@@ -117,7 +117,7 @@ struct Holding: Sendable {
         _ reader: Reader, _ progress: [TopicPartition: Progress], bytes: Int, isReading: Bool,
         now: ContinuousClock.Instant
     ) -> Bool {
-        var isAtPlace = false
+        var isAtHeldOrPassed = false
         for (partition, next) in progress {
             guard var found = owned[reader]?[partition] ?? nil, found.progress != next else { continue }
             let hasMoved = found.progress.offset != next.offset
@@ -127,7 +127,7 @@ struct Holding: Sendable {
             notes.passed(partition, below: next.offset)
             judge(partition, at: next.offset)
             let isPassed = passed.range(at: RecordPosition(partition, next.offset)) != nil
-            isAtPlace = isAtPlace || isPassed || held[partition] != nil
+            isAtHeldOrPassed = isAtHeldOrPassed || isPassed || held[partition] != nil
         }
         if var turn, let progress = progress[turn.partition], isReading {
             turn.received += bytes
@@ -135,7 +135,7 @@ struct Holding: Sendable {
             turn.progress = progress
             self.turn = turn
         }
-        return readable(reader, now) != taken[reader] ?? [] || isAtPlace
+        return readable(reader, now) != taken[reader] ?? [] || isAtHeldOrPassed
     }
 
     /// The process takes more memory while a reader waits here.
@@ -158,8 +158,8 @@ struct Holding: Sendable {
     // MARK: Decisions
 
     private mutating func judge(_ partition: TopicPartition, at offset: Int64) {
-        let place = RecordPosition(partition, offset)
-        let isHeld = notes.deaths(at: place) >= MemoryNotes.untilHeld && passed.range(at: place) == nil
+        let position = RecordPosition(partition, offset)
+        let isHeld = notes.deaths(at: position) >= MemoryNotes.untilHeld && passed.range(at: position) == nil
         held[partition] = isHeld ? offset : nil
     }
 

@@ -1,6 +1,6 @@
 import KafkaClient
 
-/// The places at which processes of one state folder have ended while they only waited for a partition's next batch and took
+/// The positions at which processes of one state folder have ended while they only waited for a partition's next batch and took
 /// ever more memory: what a decompression bomb does, and no other crash (ADR 56).
 struct MemoryNotes: Equatable, Sendable {
     struct Note: Equatable, Sendable {
@@ -31,11 +31,11 @@ struct MemoryNotes: Equatable, Sendable {
         }
     }
 
-    /// A line for each place: `<deaths> growing|- <topic> <partition> <offset>`.
+    /// A line for each position: `<deaths> growing|- <topic> <partition> <offset>`.
     var text: String {
-        notes.sorted { $0.key < $1.key }.map { place, note in
-            "\(note.deaths) \(note.isGrowing ? "growing" : "-") \(place.partition.topic) \(place.partition.partition) "
-                + "\(place.offset)\n"
+        notes.sorted { $0.key < $1.key }.map { position, note in
+            "\(note.deaths) \(note.isGrowing ? "growing" : "-") \(position.partition.topic) \(position.partition.partition) "
+                + "\(position.offset)\n"
         }.joined()
     }
 
@@ -44,7 +44,7 @@ struct MemoryNotes: Equatable, Sendable {
     /// - Returns: whether one was.
     mutating func start() -> Bool {
         let growing = notes.filter { $0.value.isGrowing }
-        for (place, note) in growing { notes[place] = Note(deaths: note.deaths + 1) }
+        for (position, note) in growing { notes[position] = Note(deaths: note.deaths + 1) }
         return !growing.isEmpty
     }
 
@@ -55,15 +55,15 @@ struct MemoryNotes: Equatable, Sendable {
 
     /// The process takes more memory while it waits here.
     ///
-    /// - Parameter deaths: how many have ended at this place at least.
-    mutating func grew(at place: RecordPosition, deaths: Int = 0) {
-        notes[place] = Note(deaths: max(deaths, notes[place]?.deaths ?? 0), isGrowing: true)
+    /// - Parameter deaths: how many have ended at this position at least.
+    mutating func grew(at position: RecordPosition, deaths: Int = 0) {
+        notes[position] = Note(deaths: max(deaths, notes[position]?.deaths ?? 0), isGrowing: true)
     }
 
     /// What a partition was waited for has arrived.
     mutating func arrived(in partition: TopicPartition) {
-        for (place, note) in notes where place.partition == partition && note.isGrowing {
-            notes[place] = note.deaths > 0 ? Note(deaths: note.deaths) : nil
+        for (position, note) in notes where position.partition == partition && note.isGrowing {
+            notes[position] = note.deaths > 0 ? Note(deaths: note.deaths) : nil
         }
     }
 
@@ -72,9 +72,9 @@ struct MemoryNotes: Equatable, Sendable {
         notes = notes.filter { $0.key.partition != partition || $0.key.offset >= offset }
     }
 
-    func deaths(at place: RecordPosition) -> Int { notes[place]?.deaths ?? 0 }
+    func deaths(at position: RecordPosition) -> Int { notes[position]?.deaths ?? 0 }
 
-    /// The most deaths at a place of a partition, at or after an offset.
+    /// The most deaths at a position of a partition, at or after an offset.
     func deaths(in partition: TopicPartition, from offset: Int64) -> Int {
         notes.filter { $0.key.partition == partition && $0.key.offset >= offset }.map(\.value.deaths).max() ?? 0
     }

@@ -2,8 +2,8 @@ import Foundation
 import KafkaClient
 import Synchronization
 
-/// The places at which a process holds its partitions, for commands.
-package enum HeldPlaces {
+/// The positions at which a process holds its partitions, for commands.
+package enum HeldPositions {
     /// - Parameter folder: the process's state folder.
     package static func of(_ folder: String) -> [RecordPosition] {
         let text = (try? String(contentsOfFile: PartitionHolds.path(in: folder), encoding: .utf8)) ?? ""
@@ -27,7 +27,7 @@ final class PartitionHolds: Sendable {
     private let active = Atomic<Bool>(false)
     private let explained = Atomic<Bool>(false)
 
-    /// Notes where processes ended; a line for each place.
+    /// Notes where processes ended; a line for each position.
     static func path(in folder: String) -> String { folder + "/memory" }
 
     /// Whether a reader has to ask.
@@ -62,8 +62,8 @@ final class PartitionHolds: Sendable {
         let before = held
         let isRight = change { $0.holding.take(reader, starts, ends: ends, now: .now) }
         for (partition, offset) in held.sorted(by: { $0.key < $1.key }) where before[partition] == nil {
-            let place = "\(RecordPosition(partition, offset))"
-            logger.error("\(Readiness.Reason.held(place, recordsBehind: nil))")
+            let position = "\(RecordPosition(partition, offset))"
+            logger.error("\(Readiness.Reason.held(position, recordsBehind: nil))")
         }
         return isRight
     }

@@ -44,8 +44,8 @@ package struct PassedBatches: Equatable, Sendable {
     }
 
     /// The batch that begins here.
-    func range(at place: RecordPosition) -> ClosedRange<Int64>? {
-        ranges[place.partition]?.last { $0.lowerBound == place.offset }
+    func range(at position: RecordPosition) -> ClosedRange<Int64>? {
+        ranges[position.partition]?.last { $0.lowerBound == position.offset }
     }
 
     /// Whether a batch begins at or after an offset.

@@ -62,7 +62,7 @@ private struct TrialSink: ~Copyable, RenderSink {
     var survey: EventSurvey
     private let topics: PipelineConfiguration.Topics
     private var line: Int64 = 0
-    /// The line of the notification whose pushes are being written, and its place in the batch.
+    /// The line of the notification whose pushes are being written, and its index in the batch.
     private var last: (line: Int64, payload: TextRange)?
 
     init(_ configuration: PipelineConfiguration) {

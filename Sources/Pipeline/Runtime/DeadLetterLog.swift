@@ -17,7 +17,7 @@ package final class DeadLetterLog: Sendable {
     ///
     /// - Parameter first: the first of them; nil if there are none.
     package func committed(
-        _ count: Int, first: DeadLetterPlace?, _ logger: Logger, now: ContinuousClock.Instant = .now
+        _ count: Int, first: DeadLetterPosition?, _ logger: Logger, now: ContinuousClock.Instant = .now
     ) {
         guard let first else { return }
         untold.add(count, ordering: .relaxed)

@@ -2,10 +2,10 @@
     import Foundation
     import KafkaClient
 
-    /// Where a test has a batch that takes all memory: a worker that waits at the place in `CARILLON_FAULT_BOMB`, as
+    /// Where a test has a batch that takes all memory: a worker that waits at the position in `CARILLON_FAULT_BOMB`, as
     /// `<topic>/<partition>/<offset>`, takes more memory, so to speak, and is killed.
     enum FaultBomb {
-        static let place = ProcessInfo.processInfo.environment["CARILLON_FAULT_BOMB"].flatMap {
+        static let position = ProcessInfo.processInfo.environment["CARILLON_FAULT_BOMB"].flatMap {
             RecordPosition(parsing: $0)
         }
 

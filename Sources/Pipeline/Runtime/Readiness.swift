@@ -26,12 +26,12 @@ public struct Readiness: Sendable, Equatable {
         case noPosition(workers: [Int])
         /// These workers fold the state of their orders up to the committed offsets, from their checkpoint or the log.
         case refolding(workers: [Int])
-        /// At this place, `<topic>/<partition>/<offset>`, three processes have ended for lack of memory: its partition is not
+        /// At this position, `<topic>/<partition>/<offset>`, three processes have ended for lack of memory: its partition is not
         /// read until a person decides. With how many records are behind it, for the subscriptions.
         case held(String, recordsBehind: Int?)
         /// Processes have ended for lack of memory: the partitions are read one after another, now this one.
         case readAlone(String)
-        /// The end of a batch that cannot be read is searched, to pass it; with its place.
+        /// The end of a batch that cannot be read is searched, to pass it; with its position.
         case unreadable(String)
         /// The wall clock has been set: it is so many seconds ahead of the pipeline's own clock, which follows it once it
         /// has stayed there for 10 s.
@@ -49,12 +49,12 @@ public struct Readiness: Sendable, Equatable {
             case .tableBehind(let records?): "the subscriptions table is catching up: \(records) records behind"
             case .noAssignment(let workers): "no assignment yet: \(Self.list(workers))"
             case .refolding(let workers): "the state of orders is being folded: \(Self.list(workers))"
-            case .held(let place, let records):
-                "\(place) is held\(records.map { ", with \($0) records behind it" } ?? ""): three processes have ended there for "
-                    + "lack of memory; pass the batch with: carillon offsets pass \(place), and restart"
+            case .held(let position, let records):
+                "\(position) is held\(records.map { ", with \($0) records behind it" } ?? ""): three processes have ended there for "
+                    + "lack of memory; pass the batch with: carillon offsets pass \(position), and restart"
             case .readAlone(let partition):
                 "processes have ended for lack of memory: partitions are read one after another, now \(partition)"
-            case .unreadable(let place): "a batch cannot be read and will be passed: \(place)"
+            case .unreadable(let position): "a batch cannot be read and will be passed: \(position)"
             case .clockAhead(let seconds): "the clock is \(ClockCheck.text(seconds)) the broker's"
             case .clockOff(let seconds): "the wall clock is off by \(seconds) s"
             case .noPosition(let workers): "no position to read from yet: \(Self.list(workers))"

@@ -44,8 +44,8 @@ final class ReadinessBoard: Sendable {
 
     func set(_ workerState: WorkerState, worker: Int) { state.withLock { $0.workers[worker] = workerState } }
 
-    /// A reader passes a batch that cannot be read; its place, or nil once it has passed it.
-    func passes(_ place: String?, in reader: String) { state.withLock { $0.unreadable[reader] = place } }
+    /// A reader passes a batch that cannot be read; its position, or nil once it has passed it.
+    func passes(_ position: String?, in reader: String) { state.withLock { $0.unreadable[reader] = position } }
 
     /// - Parameters:
     ///   - tableBehind: the reason that the table's gate gives, if it is closed.

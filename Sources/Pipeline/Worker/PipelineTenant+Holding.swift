@@ -33,7 +33,7 @@ extension PipelineTenant {
         guard !isWaiting else { return }
         isWaiting = true
         #if DEBUG
-            if let place = FaultBomb.place, progress[place.partition]?.offset == place.offset {
+            if let position = FaultBomb.position, progress[position.partition]?.offset == position.offset {
                 context.holds.grew(reader, progress.mapValues(\.offset))
                 FaultBomb.explode()
             }

@@ -18,13 +18,13 @@ extension PipelineTenant {
         let orders = checked.positions.of(.orders)
         try prepareOrders(orders, log: log, &member)
         positions.assign(checked.positions, folds: folds.offsets, partitionCounts: counts)
-        var places: [TopicPartition: Place] = [:]
+        var located: [TopicPartition: Start] = [:]
         for partition in positions.owned {
             // What is below the committed offset is folded by the consumer that goes on reading.
             let offset = positions[partition]?.folded ?? 0
-            places[topics.topicPartition(of: partition)] = Place(Offset(offset), restores: offset, upTo: offset)
+            located[topics.topicPartition(of: partition)] = Start(Offset(offset), restores: offset, upTo: offset)
         }
-        let offsets = places.mapValues(\.offset.value)
+        let offsets = located.mapValues(\.offset.value)
         guard context.holds.take(reader, offsets, ends: log.end.mapValues(\.value), logger) else { return .later }
         context.meter.setPartitions(found.partitions.count, worker: slot.number)
         considerWatermarks(orders, now: now)
@@ -33,7 +33,7 @@ extension PipelineTenant {
         for line in StartRules.changedCounts(checked.positions, partitionCounts: counts, topics: topics) {
             if context.patience.isDue(line) { logger.notice("\(line)") }
         }
-        return .places(places)
+        return .starts(located)
     }
 
     /// Nothing is read beside the consumer.
@@ -53,22 +53,24 @@ extension PipelineTenant {
         var starts: [SourcePartition: CommittedOffset] = [:]
         var beginnings: [SourcePartition: StartRules.StartPosition] = [:]
         for partition in partitions.sorted() {
-            let place = topics.topicPartition(of: partition)
+            let topicPartition = topics.topicPartition(of: partition)
             let start = StartRules.start(of: partition.source, configuration, now: now)
-            guard let committed = found.committed[place] else {
+            guard let committed = found.committed[topicPartition] else {
                 // Where the log has nothing, nobody has to say where: every answer would mean the same.
-                beginnings[partition] = start ?? (log.isEmpty(place) ? .earliest : nil)
+                beginnings[partition] = start ?? (log.isEmpty(topicPartition) ? .earliest : nil)
                 continue
             }
             starts[partition] = committed
-            guard let first = log.first[place], let end = log.end[place] else { continue }
+            guard let first = log.first[topicPartition], let end = log.end[topicPartition] else { continue }
             switch partition.source {
             case .orders:
-                if let problem = StartRules.rangeProblem(place, committed: committed.offset, first: first, end: end) {
+                if let problem = StartRules.rangeProblem(
+                    topicPartition, committed: committed.offset, first: first, end: end)
+                {
                     throw problem
                 }
             case .requests:
-                let lost = StartRules.lostRequests(place, committed: committed.offset, first: first, end: end)
+                let lost = StartRules.lostRequests(topicPartition, committed: committed.offset, first: first, end: end)
                 guard let lost else { continue }
                 logger.warning("offset out of range: \(lost); it begins as requests.from says")
                 beginnings[partition] = start
@@ -90,7 +92,7 @@ extension PipelineTenant {
                 "starts \(begun.count) partitions that had no committed offset",
                 ["partitions": begun.keys.sorted().map { "\($0.partition)" }.joined(separator: ", ")])
             found.committed.merge(begun) { $1 }
-            for (place, offset) in begun { starts[SourcePartition(source, place.partition)] = offset }
+            for (topicPartition, offset) in begun { starts[SourcePartition(source, topicPartition.partition)] = offset }
         }
         return starts
     }
@@ -102,11 +104,11 @@ extension PipelineTenant {
         var offsets: [TopicPartition: Offset] = [:]
         var times: [TopicPartition: WallTime] = [:]
         for (partition, start) in starts {
-            let place = context.configuration.topics.topicPartition(of: partition)
+            let topicPartition = context.configuration.topics.topicPartition(of: partition)
             switch start {
-            case .earliest: offsets[place] = log.first[place]
-            case .latest: offsets[place] = log.end[place]
-            case .time(let time): times[place] = time
+            case .earliest: offsets[topicPartition] = log.first[topicPartition]
+            case .latest: offsets[topicPartition] = log.end[topicPartition]
+            case .time(let time): times[topicPartition] = time
             }
         }
         if !times.isEmpty { offsets.merge(try member.offsets(at: times, timeout: .seconds(5))) { $1 } }

@@ -59,8 +59,8 @@ extension PipelineTenant {
 
     /// Prepares an event that runs alone because its batch was refused (docs/kafka.md 20), or took too long (ADR 55).
     private mutating func applyTreatment(of record: Int) throws {
-        let place = intake.batch.records[record]
-        let event = EventCoordinates(intake.batch.partition(of: place), offset: place.offset)
+        let entry = intake.batch.records[record]
+        let event = EventCoordinates(intake.batch.partition(of: entry), offset: entry.offset)
         let isolation = transactions.isolation
         let treatment = isolation.treatment(of: event)
         output.truncatesDeadLetters = treatment.isTruncated

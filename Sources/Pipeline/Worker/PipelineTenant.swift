@@ -95,18 +95,18 @@ struct PipelineTenant: ~Copyable, Tenant {
         return isTableReady
     }
 
-    func position(_ place: TopicPartition) -> Int64? {
-        position(of: place).map { $0.isFolding ? $0.folded : $0.reached }
+    func position(_ topicPartition: TopicPartition) -> Int64? {
+        position(of: topicPartition).map { $0.isFolding ? $0.folded : $0.reached }
     }
 
-    func unfinished(_ place: TopicPartition) -> Int64? { position(of: place)?.reached }
+    func unfinished(_ topicPartition: TopicPartition) -> Int64? { position(of: topicPartition)?.reached }
 
-    private func position(of place: TopicPartition) -> Position? {
-        context.configuration.topics.sourcePartition(of: place).flatMap { positions[$0] }
+    private func position(of topicPartition: TopicPartition) -> Position? {
+        context.configuration.topics.sourcePartition(of: topicPartition).flatMap { positions[$0] }
     }
 
-    mutating func reached(_ offset: Int64, of place: TopicPartition) {
-        guard let partition = context.configuration.topics.sourcePartition(of: place) else { return }
+    mutating func reached(_ offset: Int64, of topicPartition: TopicPartition) {
+        guard let partition = context.configuration.topics.sourcePartition(of: topicPartition) else { return }
         positions[partition.source].reach(partition: partition.number, offset: offset)
         switch partition.source {
         case .orders: foldedToEnd(partition.number, offset)
@@ -205,8 +205,8 @@ struct PipelineTenant: ~Copyable, Tenant {
         let topics = context.configuration.topics
         var ours: [SourcePartition: Int] = [:]
         var newest: [SourcePartition: WallTime] = [:]
-        for (place, count) in lag {
-            guard let partition = topics.sourcePartition(of: place) else { continue }
+        for (topicPartition, count) in lag {
+            guard let partition = topics.sourcePartition(of: topicPartition) else { continue }
             ours[partition] = count
             newest[partition] = count > 0 ? positions[partition]?.newestTimestamp : nil
         }

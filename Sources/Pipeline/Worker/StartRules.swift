@@ -141,7 +141,7 @@ struct LogBounds {
     /// The last stable offset.
     var end: [TopicPartition: Offset]
 
-    /// Whether the log is known to have nothing: `earliest` and `latest` are the same place.
+    /// Whether the log is known to have nothing: `earliest` and `latest` are the same offset.
     func isEmpty(_ partition: TopicPartition) -> Bool {
         first[partition].map { $0 == end[partition] } ?? false
     }

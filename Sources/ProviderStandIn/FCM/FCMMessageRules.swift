@@ -68,8 +68,8 @@ enum FCMMessageRules {
             var index = 0
             while let (_, value) = members.next() {
                 if !value.isString {
-                    let place = "\(path)[\(index)].value"
-                    found.append(.init(field: place, description: "Invalid value at '\(place)' (TYPE_STRING)"))
+                    let field = "\(path)[\(index)].value"
+                    found.append(.init(field: field, description: "Invalid value at '\(field)' (TYPE_STRING)"))
                 }
                 index += 1
             }
@@ -111,8 +111,8 @@ enum FCMMessageRules {
         if let priority = message.member("android")?.member("priority")?.string?.swiftString,
             !["normal", "high", "NORMAL", "HIGH"].contains(priority)
         {
-            let place = "message.android.priority"
-            found.append(.init(field: place, description: "Invalid value at '\(place)', \"\(priority)\""))
+            let field = "message.android.priority"
+            found.append(.init(field: field, description: "Invalid value at '\(field)', \"\(priority)\""))
         }
         var size = 0
         if var members = message.member("data")?.members {

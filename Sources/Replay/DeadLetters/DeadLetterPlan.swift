@@ -84,7 +84,7 @@ package struct DeadLetterPlan: Equatable, Sendable, Encodable, ResendPlan {
         byTopic[topic, default: [:]][candidate.code, default: Count()].putBack += 1
         byType[candidate.type, default: 0] += 1
         let example = Example(
-            at: candidate.place.position(in: deadLetters), code: candidate.code, orderID: candidate.order,
+            at: candidate.coordinates.position(in: deadLetters), code: candidate.code, orderID: candidate.order,
             time: candidate.time)
         if first.map({ candidate.time < $0.time }) ?? true { first = example }
         if last.map({ candidate.time >= $0.time }) ?? true { last = example }
@@ -93,9 +93,9 @@ package struct DeadLetterPlan: Equatable, Sendable, Encodable, ResendPlan {
 
 /// A dead letter that the rules would accept now.
 package struct DeadLetterCandidate {
-    /// The place of the dead letter.
-    package var place: Coordinates
-    /// The place of the original event or request.
+    /// Of the dead letter.
+    package var coordinates: Coordinates
+    /// Of the original event or request.
     var event: EventCoordinates
     var code: String
     var type: String

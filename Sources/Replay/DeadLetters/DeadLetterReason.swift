@@ -8,7 +8,7 @@ package struct DeadLetterReason: Equatable, Sendable {
     package var message: String
     /// The topic of the record; `schedule` for a timer.
     package var topic: String
-    package var place: Coordinates
+    package var coordinates: Coordinates
     /// The number of headers of the original record.
     package var originalHeaders: Int
     /// The dead letter holds only a part of the record's value, headers or key.
@@ -30,7 +30,7 @@ package struct DeadLetterReason: Equatable, Sendable {
         self.code = code
         self.topic = topic
         message = text("__connect.errors.exception.message") ?? ""
-        place = Coordinates(partition: partition, offset: offset)
+        coordinates = Coordinates(partition: partition, offset: offset)
         originalHeaders = headers.distance(from: headers.startIndex, to: first)
         isTruncated = own.contains { $0.name.starts(with: "x-truncated".utf8) }
     }
@@ -39,6 +39,8 @@ package struct DeadLetterReason: Equatable, Sendable {
     ///
     /// - Returns: nil if the pipeline reads no such topic now: a timer, for example.
     func original(_ topics: PipelineConfiguration.Topics) -> EventCoordinates? {
-        topics.source(of: topic).map { EventCoordinates(SourcePartition($0, place.partition), offset: place.offset) }
+        topics.source(of: topic).map {
+            EventCoordinates(SourcePartition($0, coordinates.partition), offset: coordinates.offset)
+        }
     }
 }

@@ -68,7 +68,9 @@ package struct DeadLetterRedrive: ~Copyable, ResendSession {
             }
         }
         self.index = index
-        left.sort { ($0.place.partition, $0.place.offset) < ($1.place.partition, $1.place.offset) }
+        left.sort {
+            ($0.coordinates.partition, $0.coordinates.offset) < ($1.coordinates.partition, $1.coordinates.offset)
+        }
         self.left = left[...]
         return plan
     }
@@ -96,11 +98,11 @@ package struct DeadLetterRedrive: ~Copyable, ResendSession {
         try log.read(ranges, of: topic) { records, indices in
             for at in indices {
                 let record = records[at]
-                let place = Coordinates(partition: record.partition, offset: record.offset)
+                let coordinates = Coordinates(partition: record.partition, offset: record.offset)
                 guard
                     let verdict = trial.judge(record, headers: records.headers[record.headers].map { EventHeader($0) })
                 else { continue }
-                named.remove(place)
+                named.remove(coordinates)
                 found.deadLetters += 1
                 switch verdict {
                 case .left(let why, let reason, let letter):
@@ -110,10 +112,10 @@ package struct DeadLetterRedrive: ~Copyable, ResendSession {
                     // Time that passes is no mistake in the file.
                     guard request.repaired != nil, why != .tooOld, why != .expired else { continue }
                     let sentence = letter.map { "still \($0.code.label), \($0.message)" } ?? why.rawValue
-                    problems.append("\(place.position(in: topic)): \(sentence)")
+                    problems.append("\(coordinates.position(in: topic)): \(sentence)")
                 case .candidate(let candidate, let event):
                     found.find(candidate.code, of: configuration.topics.topic(of: candidate.source))
-                    try store.append(event, at: place)
+                    try store.append(event, at: coordinates)
                     candidates.append(candidate)
                     if candidates.count > Self.mostCandidates {
                         throw ReplayRefusal(
@@ -237,7 +239,7 @@ package struct DeadLetterRedrive: ~Copyable, ResendSession {
     }
 
     package func record(of candidate: DeadLetterCandidate) throws -> ResendRecord {
-        var event = try store.event(at: candidate.place)
+        var event = try store.event(at: candidate.coordinates)
         event.partition = candidate.home
         return (configuration.topics.topic(of: candidate.source), event)
     }

@@ -13,7 +13,7 @@ package struct DeadLetterRequest: Sendable {
     package var maxAge: Int64?
     /// Include events whose order has newer events.
     package var includesLate = false
-    /// Values repaired by a person, by the place of the dead letter; nil: none were given, and the rules decide.
+    /// Values repaired by a person, by the coordinates of the dead letter; nil: none were given, and the rules decide.
     package var repaired: [Coordinates: [UInt8]]?
     /// The id of the run, and whether it is new, so that nothing was put back under it.
     package var id = ""

@@ -1,6 +1,6 @@
 import KafkaClient
 
-/// The events that would be put back, in a ``Scratch`` by the place of their dead letters.
+/// The events that would be put back, in a ``Scratch`` by the coordinates of their dead letters.
 final class DeadLetterStore {
     private let insert: Statement
     private let select: Statement
@@ -16,14 +16,14 @@ final class DeadLetterStore {
             scratch, "SELECT target, time, key, value, headers FROM dead_letters WHERE partition = ? AND offset = ?")
     }
 
-    func append(_ event: ProducerRecord, at place: Coordinates) throws {
+    func append(_ event: ProducerRecord, at coordinates: Coordinates) throws {
         try insert.run(
-            place.partition, place.offset, event.partition, event.timestamp, event.key, event.value,
+            coordinates.partition, coordinates.offset, event.partition, event.timestamp, event.key, event.value,
             PackedTexts.pack(event.headers.flatMap { [Array($0.name.utf8), $0.value] }))
     }
 
-    func event(at place: Coordinates) throws -> ProducerRecord {
-        try select.bind(place.partition, place.offset)
+    func event(at coordinates: Coordinates) throws -> ProducerRecord {
+        try select.bind(coordinates.partition, coordinates.offset)
         guard let row = try select.next() else {
             throw ScratchError(code: 0, "a dead letter that is put back is not there")
         }

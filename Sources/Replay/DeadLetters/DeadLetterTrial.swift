@@ -3,9 +3,9 @@ import NotificationPayload
 
 /// Applies the present rules to a dead letter, and builds the event or request that would be put back. One owner.
 struct DeadLetterTrial: ~Copyable {
-    /// The headers that tell the pipeline the place of the event when it first failed, after ``mark``. An event without
+    /// The headers that tell the pipeline the coordinates of the event when it first failed, after ``mark``. An event without
     /// an id of its own gets its message id from them, and an event with these headers is never treated as a duplicate.
-    private static let coordinates = [
+    private static let coordinateNames = [
         "__connect.errors.topic", "__connect.errors.partition", "__connect.errors.offset",
     ]
     /// Names the dead letter that an event was put back from: `<topic>/<partition>/<offset>`.
@@ -20,7 +20,7 @@ struct DeadLetterTrial: ~Copyable {
     private let topics: PipelineConfiguration.Topics
     private var reader: RecordReader
     private let types: EventTypes
-    /// The places of the original events and requests of all dead letters read so far, selected or not.
+    /// Of the original events and requests of all dead letters read so far, selected or not.
     private(set) var dead: Set<EventCoordinates> = []
 
     init(_ request: DeadLetterRequest, _ configuration: PipelineConfiguration) {
@@ -33,8 +33,8 @@ struct DeadLetterTrial: ~Copyable {
     /// - Parameter record: its headers are in `headers`.
     /// - Returns: nil for a dead letter that is not selected.
     mutating func judge(_ record: RecordView, headers: [EventHeader]) -> Verdict? {
-        let place = Coordinates(partition: record.partition, offset: record.offset)
-        let repaired = request.repaired?[place]
+        let coordinates = Coordinates(partition: record.partition, offset: record.offset)
+        let repaired = request.repaired?[coordinates]
         let reason = DeadLetterReason(headers)
         let original = reason.flatMap { $0.original(topics) }
         if let original { dead.insert(original) }
@@ -53,15 +53,16 @@ struct DeadLetterTrial: ~Copyable {
         if repaired == nil, !request.codes.contains(reason.code), !canBeTried { return left(.untried) }
         var event = ProducerRecord(
             key: record.key.map { Array($0) }, value: repaired ?? record.value.map { Array($0) },
-            headers: Self.headers(headers, reason, at: "\(topics.deadLetters)/\(place.partition)/\(place.offset)"),
-            partition: reason.place.partition)
+            headers: Self.headers(
+                headers, reason, at: "\(topics.deadLetters)/\(coordinates.partition)/\(coordinates.offset)"),
+            partition: reason.coordinates.partition)
         event.timestamp = record.timestamp
         let reading = read(event, at: original)
         if let letter = reading.deadLetter { return left(.stillDead, letter) }
         let time = reading.time ?? record.timestamp ?? .epoch
         if time < request.oldest { return left(.tooOld) }
         let candidate = DeadLetterCandidate(
-            place: place, event: original, code: reason.code, type: reading.type, order: reading.order,
+            coordinates: coordinates, event: original, code: reason.code, type: reading.type, order: reading.order,
             time: time, timestamp: record.timestamp ?? time, expiresAt: reading.expiresAt, key: event.key,
             touchesState: reading.touchesState, home: original.partition.number)
         if let planned = request.planned, candidate.isExpired(at: planned) { return left(.expired) }
@@ -70,7 +71,7 @@ struct DeadLetterTrial: ~Copyable {
 
     /// The headers of the original record and the coordinates of its first failure, without those added later.
     private static func headers(
-        _ all: [EventHeader], _ reason: DeadLetterReason, at place: String
+        _ all: [EventHeader], _ reason: DeadLetterReason, at position: String
     ) -> [RecordHeader] {
         func copy(_ header: EventHeader) -> RecordHeader {
             RecordHeader(String(decoding: header.name, as: UTF8.self), header.value.map { Array($0) })
@@ -79,12 +80,12 @@ struct DeadLetterTrial: ~Copyable {
         // It was put back before, and failed again: what follows the mark of that time is ours.
         let end = headers.firstIndex { $0.name == mark } ?? headers.endIndex
         let first = end < headers.endIndex ? headers[end...] : all[reason.originalHeaders...].map(copy)[...]
-        return headers[..<end] + [RecordHeader(mark, Array(place.utf8))]
-            + coordinates.compactMap { name in first.first { $0.name == name } }
+        return headers[..<end] + [RecordHeader(mark, Array(position.utf8))]
+            + coordinateNames.compactMap { name in first.first { $0.name == name } }
     }
 
-    private mutating func read(_ event: ProducerRecord, at place: EventCoordinates) -> DeadLetterReading {
-        let source = place.partition.source
+    private mutating func read(_ event: ProducerRecord, at coordinates: EventCoordinates) -> DeadLetterReading {
+        let source = coordinates.partition.source
         let copies = ByteCopies()
         var batch = EventBatch(source, topic: topics.topic(of: source))
         for header in event.headers {
@@ -93,7 +94,7 @@ struct DeadLetterTrial: ~Copyable {
         }
         batch.records.append(
             EventRecord(
-                partition: place.partition.number, offset: place.offset,
+                partition: coordinates.partition.number, offset: coordinates.offset,
                 timestamp: event.timestamp, key: event.key.map { copies.copy($0) },
                 value: event.value.map { copies.copy($0) },
                 headers: batch.headers.indices))

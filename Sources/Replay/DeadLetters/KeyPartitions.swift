@@ -3,7 +3,7 @@ import KafkaClient
 /// The partition of the events topic that a key has now, if partitions may have been added since an event was written.
 ///
 /// The log does not record when that was. It was before the first record of the youngest partition, so an event that is
-/// at least as young as that record was written afterwards. The places of those records show whether producers choose
+/// at least as young as that record was written afterwards. The partitions of those records show whether producers choose
 /// the partition as Kafka's Java clients do, by murmur2. Without any record, murmur2 is assumed.
 struct KeyPartitions {
     private let count: Int32

@@ -6,7 +6,7 @@ final class PutBackIndex {
     private let topics: PipelineConfiguration.Topics
     /// The id of this run: its own records do not count as put back by another.
     private let id: String
-    /// Places of events and requests that became dead letters: they never counted.
+    /// Coordinates of events and requests that became dead letters: they never counted.
     private let dead: Set<EventCoordinates>
     /// The newest events of the candidates' keys; more than one if a key has had several partitions.
     private var newest: [[UInt8]: [Newest]] = [:]
@@ -43,46 +43,46 @@ final class PutBackIndex {
             headers.last { $0.name.elementsEqual(name.utf8) }?.value.map { String(decoding: $0, as: UTF8.self) }
         }
         let stands = EventCoordinates(SourcePartition(source, record.partition), offset: record.offset)
-        var place = stands
+        var coordinates = stands
         var isFirst = true
-        if let mark = text(DeadLetterTrial.mark).flatMap(self.place(inMark:)) {
+        if let mark = text(DeadLetterTrial.mark).flatMap(self.coordinates(inMark:)) {
             isFirst = false
             if text(ResendProducer.header) == id { own.insert(mark) } else { marked.insert(mark) }
-            // It counts at its original place, not its present one.
+            // It counts at its original offset, not its present one.
             let partition = text("__connect.errors.partition").flatMap { Int32($0) }
-            place.partition.number = partition ?? place.partition.number
-            place.offset = text("__connect.errors.offset").flatMap { Int64($0) } ?? place.offset
+            coordinates.partition.number = partition ?? coordinates.partition.number
+            coordinates.offset = text("__connect.errors.offset").flatMap { Int64($0) } ?? coordinates.offset
         }
         // A person has written it back unchanged, with all its headers.
         if let original = DeadLetterReason(headers)?.original(topics), original.partition.source == source {
             isFirst = false
             returned.insert(original)
-            place = original
+            coordinates = original
         }
         switch source {
         case .requests: break  // They have no state that a newer one could be ahead of.
         case .orders:
             guard !newest.isEmpty, let key = record.key, !dead.contains(stands) else { break }
-            note(place, at: record.timestamp ?? .epoch, of: Array(key))
+            note(coordinates, at: record.timestamp ?? .epoch, of: Array(key))
         }
         return isFirst
     }
 
-    private func note(_ place: EventCoordinates, at time: WallTime, of key: [UInt8]) {
+    private func note(_ coordinates: EventCoordinates, at time: WallTime, of key: [UInt8]) {
         guard let known = newest[key] else { return }
-        guard let index = known.firstIndex(where: { $0.partition == place.partition.number }) else {
-            newest[key]?.append(Newest(partition: place.partition.number, offset: place.offset, time: time))
+        guard let index = known.firstIndex(where: { $0.partition == coordinates.partition.number }) else {
+            newest[key]?.append(Newest(partition: coordinates.partition.number, offset: coordinates.offset, time: time))
             return
         }
-        newest[key]?[index].offset = max(known[index].offset, place.offset)
+        newest[key]?[index].offset = max(known[index].offset, coordinates.offset)
         newest[key]?[index].time = max(known[index].time, time)
     }
 
     /// This run has put it back.
-    func isDone(_ candidate: DeadLetterCandidate) -> Bool { own.contains(candidate.place) }
+    func isDone(_ candidate: DeadLetterCandidate) -> Bool { own.contains(candidate.coordinates) }
 
     func isPutBack(_ candidate: DeadLetterCandidate) -> Bool {
-        marked.contains(candidate.place) || returned.contains(candidate.event)
+        marked.contains(candidate.coordinates) || returned.contains(candidate.event)
     }
 
     /// Compared by offset in the original partition; in other partitions that its key has had, by time.
@@ -94,7 +94,7 @@ final class PutBackIndex {
         }
     }
 
-    private func place(inMark text: String) -> Coordinates? {
+    private func coordinates(inMark text: String) -> Coordinates? {
         let parts = text.split(separator: "/")
         guard parts.count == 3, parts[0] == topics.deadLetters, let partition = Int32(parts[1]),
             let offset = Int64(parts[2])

@@ -41,7 +41,8 @@ package struct Refusals {
         guard let code = DeadLetter.Code(label: reason.code), code.isOfBroker else { return }
         let isTimer = reason.topic == EventBatch.scheduleTopic
         guard let kind = isTimer ? .orders : topics.source(of: reason.topic) else { return }
-        let event = EventCoordinates(SourcePartition(kind, reason.place.partition), offset: reason.place.offset)
+        let event = EventCoordinates(
+            SourcePartition(kind, reason.coordinates.partition), offset: reason.coordinates.offset)
         let source = Source(event: event, timerOf: isTimer ? key.map { Array($0) } ?? [] : nil)
         found[source] = Refusal(code: code, message: reason.message, position: position)
     }

@@ -13,8 +13,8 @@ package enum RepairedFile {
             number += 1
             if text.isEmpty { continue }
             line.read(text, bareTopic: "", bareOffset: -1)
-            let place = Coordinates(partition: line.partition, offset: line.offset)
-            guard line.topic == topic, place.offset >= 0 else {
+            let coordinates = Coordinates(partition: line.partition, offset: line.offset)
+            guard line.topic == topic, coordinates.offset >= 0 else {
                 problems.append("line \(number) names no record of \(topic) by topic, partition and offset")
                 continue
             }
@@ -22,8 +22,8 @@ package enum RepairedFile {
                 problems.append("line \(number) has no payload")
                 continue
             }
-            if repaired.updateValue(Array(value), forKey: place) != nil {
-                problems.append("line \(number) names \(place.position(in: topic)) again")
+            if repaired.updateValue(Array(value), forKey: coordinates) != nil {
+                problems.append("line \(number) names \(coordinates.position(in: topic)) again")
             }
         }
         guard problems.isEmpty else { throw UnfitRepairs(problems: problems) }

@@ -2,7 +2,7 @@
 package struct DiffSink: ~Copyable, ReplaySink {
     /// A rendered record that differs from the one in the topic.
     struct Unequal {
-        var place: Coordinates
+        var coordinates: Coordinates
         var event: [UInt8]
         var record: RenderedRecord
     }
@@ -63,15 +63,15 @@ package struct DiffSink: ~Copyable, ReplaySink {
         index.take(other)
         let now = RenderedRecord(record, sources: notification.fieldSources)
         if let then = other.record {
-            report.fields.note(then, now, of: identity.place)
+            report.fields.note(then, now, of: identity.sortKey)
         } else {
-            try unequal.append(Unequal(place: other.place, event: identity.place, record: now))
+            try unequal.append(Unequal(coordinates: other.coordinates, event: identity.sortKey, record: now))
         }
     }
 
     package mutating func passOver(_ event: EventRecord) throws {
-        let place = EventCoordinates(SourcePartition(source, event.partition), offset: event.offset)
-        for entry in try index.entries(of: place) { index.take(entry) }
+        let coordinates = EventCoordinates(SourcePartition(source, event.partition), offset: event.offset)
+        for entry in try index.entries(of: coordinates) { index.take(entry) }
     }
 
     package mutating func passOver(_ record: DispatchRecord, of timer: EventRecord) throws {
@@ -103,7 +103,8 @@ package struct DiffSink: ~Copyable, ReplaySink {
                 if suspects.contains(identity) { report.duplicates += 1 } else { report.extra += 1 }
                 if report.extraExamples.count < Self.mostExamples {
                     report.extraExamples.append(
-                        entry.record?.withDispatchRecord { DiffReport.Example($0) } ?? .init(entry.place, of: identity))
+                        entry.record?.withDispatchRecord { DiffReport.Example($0) }
+                            ?? .init(entry.coordinates, of: identity))
                 }
                 return true
             }
@@ -117,11 +118,11 @@ package struct DiffReport: Encodable {
     /// A record without a counterpart.
     package struct Example: Equatable, Sendable {
         package var source: String
-        /// Empty for a record in the topic: only its place is known.
+        /// Empty for a record in the topic: only its coordinates are known.
         package var messageID = ""
         package var key = ""
-        /// Its place in the topic; nil for one that is not there.
-        package var place: Coordinates?
+        /// In the topic; nil for one that is not there.
+        package var coordinates: Coordinates?
 
         init(_ record: DispatchRecord) {
             source = record.text(.source) ?? ""
@@ -129,8 +130,8 @@ package struct DiffReport: Encodable {
             key = String(decoding: record.key, as: UTF8.self)
         }
 
-        init(_ place: Coordinates, of identity: DispatchIdentity) {
-            self.place = place
+        init(_ coordinates: Coordinates, of identity: DispatchIdentity) {
+            self.coordinates = coordinates
             let topic =
                 switch identity.event.partition.source {
                 case .orders: identity.isTimer ? EventBatch.scheduleTopic : "events"
@@ -167,7 +168,7 @@ package struct DiffReport: Encodable {
     package var isZero: Bool { unequal + missing + extra + duplicates == 0 }
 }
 
-/// Records that are to be compared with those of the topic, in a ``Scratch`` by their places there.
+/// Records that are to be compared with those of the topic, in a ``Scratch`` by their coordinates there.
 package final class UnequalRecords {
     private let insert: Statement
     private let select: Statement
@@ -183,16 +184,17 @@ package final class UnequalRecords {
     }
 
     func append(_ unequal: DiffSink.Unequal) throws {
-        let (place, record) = (unequal.place, unequal.record)
+        let (coordinates, record) = (unequal.coordinates, unequal.record)
         try insert.run(
-            place.partition, place.offset, unequal.event, record.packed, record.packedSources)
-        let known = ranges[place.partition] ?? place.offset...place.offset
-        ranges[place.partition] = min(known.lowerBound, place.offset)...max(known.upperBound, place.offset)
+            coordinates.partition, coordinates.offset, unequal.event, record.packed, record.packedSources)
+        let known = ranges[coordinates.partition] ?? coordinates.offset...coordinates.offset
+        ranges[coordinates.partition] =
+            min(known.lowerBound, coordinates.offset)...max(known.upperBound, coordinates.offset)
     }
 
     /// Compares a record of the topic with the rendered one, if there is one.
-    package func compare(_ record: RenderedRecord, at place: Coordinates, _ report: inout DiffReport) throws {
-        try select.bind(place.partition, place.offset)
+    package func compare(_ record: RenderedRecord, at coordinates: Coordinates, _ report: inout DiffReport) throws {
+        try select.bind(coordinates.partition, coordinates.offset)
         guard let row = try select.next() else { return }
         report.fields.note(record, RenderedRecord(row, 1), of: Array(row.bytes(0)))
     }

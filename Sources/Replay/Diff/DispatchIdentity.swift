@@ -1,17 +1,17 @@
 import Digests
 import NotificationPayload
 
-/// The identity of a dispatch record: the place of its event, its message id, and its device. Two records with the same
+/// The identity of a dispatch record: the coordinates of its event, its message id, and its device. Two records with the same
 /// identity are the same push.
 struct DispatchIdentity: Hashable {
-    /// Its place; for a timer, the offset that its partition had reached.
+    /// Its coordinates; for a timer, the offset that its partition had reached.
     var event: EventCoordinates
     var isTimer: Bool
     /// The first half of the SHA-256 of source, message id and key.
     var digest: Digest
 
-    /// Sort key: by the place of the event, its timers first.
-    var place: [UInt8] { event.bytes + [isTimer ? 0 : 1] }
+    /// By the coordinates of the event, its timers first.
+    var sortKey: [UInt8] { event.bytes + [isTimer ? 0 : 1] }
 
     init(_ event: EventCoordinates, isTimer: Bool, digest: Digest) {
         self.event = event
@@ -19,7 +19,7 @@ struct DispatchIdentity: Hashable {
         self.digest = digest
     }
 
-    /// From the bytes of its place and its digest.
+    /// From the bytes of its sort key and its digest.
     init(decoding bytes: [UInt8]) {
         self = bytes.withUnsafeBytes { bytes in
             DispatchIdentity(

@@ -6,8 +6,8 @@ package final class DispatchIndex {
         /// Its row.
         var number: Int
         var content: Digest
-        /// Its place in the topic; for records of other rules only a number.
-        var place: Coordinates
+        /// In the topic; for records of other rules only a number.
+        var coordinates: Coordinates
         /// The record itself, if it cannot be read again.
         var record: RenderedRecord?
         /// The id of the re-drive that sent it; nil: the pipeline sent it.
@@ -58,7 +58,7 @@ package final class DispatchIndex {
     ///   - ranges: by partition, the offsets of the events to index; nil: all.
     ///   - copy: stored with it if the record cannot be read again.
     package func append(
-        _ record: DispatchRecord, at place: Coordinates, within ranges: [SourcePartition: Range<Int64>]? = nil,
+        _ record: DispatchRecord, at coordinates: Coordinates, within ranges: [SourcePartition: Range<Int64>]? = nil,
         keeping copy: RenderedRecord? = nil
     ) throws {
         try sent?.append(record)
@@ -77,7 +77,7 @@ package final class DispatchIndex {
         if let replay { redriven[replay, default: 0] += 1 }
         try insert.run(
             Int64(event.partition.bits), event.offset, !identity.isTimer, identity.digest, count,
-            parts.content(of: record.original), place.partition, place.offset, replay, copy?.packed,
+            parts.content(of: record.original), coordinates.partition, coordinates.offset, replay, copy?.packed,
             copy?.packedSources)
         count += 1
     }
@@ -141,7 +141,7 @@ extension DispatchIndex.Entry {
     fileprivate init(_ row: Row) {
         self.init(
             number: Int(row.number(0)), content: Digest(row.bytes(1)),
-            place: Coordinates(partition: Int32(row.number(2)), offset: row.number(3)),
+            coordinates: Coordinates(partition: Int32(row.number(2)), offset: row.number(3)),
             record: row.isNull(5) ? nil : RenderedRecord(row, 5), replay: row.isNull(4) ? nil : row.text(4))
     }
 }

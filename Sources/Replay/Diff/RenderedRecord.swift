@@ -36,10 +36,10 @@ package struct RenderedRecord: Equatable {
     package func withDispatchRecord<Result>(_ body: (DispatchRecord) throws -> Result) rethrows -> Result {
         let text = headers.flatMap { Array($0.name.utf8) + ($0.value ?? []) }
         return try text.withUnsafeBytes { text in
-            var place = 0
+            var start = 0
             func next(_ count: Int) -> UnsafeRawBufferPointer {
-                defer { place += count }
-                return UnsafeRawBufferPointer(rebasing: text[place..<place + count])
+                defer { start += count }
+                return UnsafeRawBufferPointer(rebasing: text[start..<start + count])
             }
             let views = headers.map { header in
                 EventHeader(name: next(header.name.utf8.count), value: header.value.map { next($0.count) })

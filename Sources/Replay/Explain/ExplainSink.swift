@@ -90,9 +90,9 @@ package struct ExplainSink: ~Copyable, ReplaySink {
         if let identity = index.identity(of: record) {
             for entry in try index.entries(of: identity) {
                 if let id = entry.replay {
-                    push.redriven.append(Explanation.Redriven(id: id, position: entry.place))
+                    push.redriven.append(Explanation.Redriven(id: id, position: entry.coordinates))
                 } else {
-                    push.positions.append(entry.place)
+                    push.positions.append(entry.coordinates)
                 }
             }
         }

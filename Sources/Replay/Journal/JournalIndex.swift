@@ -21,11 +21,11 @@ package final class JournalIndex {
     }
 
     /// Takes a record that is no entry.
-    package func note(_ problem: JournalProblem, at place: Coordinates) {
+    package func note(_ problem: JournalProblem, at coordinates: Coordinates) {
         switch problem {
         case .anotherVersion: foreign += 1
         case .malformed(let reason):
-            if malformed.count == 0 { malformed.first = "\(place.partition)/\(place.offset): \(reason)" }
+            if malformed.count == 0 { malformed.first = "\(coordinates.partition)/\(coordinates.offset): \(reason)" }
             malformed.count += 1
         }
     }

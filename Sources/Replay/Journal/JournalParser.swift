@@ -9,7 +9,9 @@ package struct JournalParser {
         self.topics = topics
     }
 
-    package func read(_ value: UnsafeRawBufferPointer?, at place: Coordinates) throws(JournalProblem) -> [JournalStep] {
+    package func read(
+        _ value: UnsafeRawBufferPointer?, at coordinates: Coordinates
+    ) throws(JournalProblem) -> [JournalStep] {
         let entry = try JournalEntry(json: value)
         var watermarks: [SourcePartition: JournalEntry.Watermark] = [:]
         for each in entry.watermarks {
@@ -33,7 +35,7 @@ package struct JournalParser {
                     partition: partition, from: range.from, to: range.to, watermarkBefore: watermark.start,
                     watermarkAfter: watermark.end, until: watermark.until, clock: entry.clock, table: entry.table,
                     rules: entry.rules, group: entry.group, cluster: entry.cluster, dispatch: entry.dispatch,
-                    first: range.first, isIncomplete: range.incomplete == true, place: place))
+                    first: range.first, isIncomplete: range.incomplete == true, coordinates: coordinates))
         }
         return steps
     }

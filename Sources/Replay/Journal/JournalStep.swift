@@ -25,8 +25,8 @@ package struct JournalStep: Equatable, Sendable {
     package var first: RecordFingerprint?
     /// The state of orders may have been incomplete (ADR 34).
     package var isIncomplete = false
-    /// The place of the entry in the journal.
-    package var place: Coordinates
+    /// Of the entry in the journal.
+    package var coordinates: Coordinates
 
     /// Whether timers fired at its end.
     package var hasTick: Bool { watermarkAfter > watermarkBefore }

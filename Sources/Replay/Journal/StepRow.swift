@@ -32,7 +32,8 @@ enum StepRow {
         let (before, after) = (step.watermarkBefore, step.watermarkAfter)
         try insert.run(
             Int64(step.partition.bits), step.from, step.to, before.time, before.split.map(sorted),
-            step.place.partition, step.place.offset, after.time, after.split.map(sorted), step.until, step.clock,
+            step.coordinates.partition, step.coordinates.offset, after.time, after.split.map(sorted), step.until,
+            step.clock,
             step.first?.offset, step.first?.timestamp, step.first?.key.map { Int64(bitPattern: $0.number) },
             step.isIncomplete, step.table.map { $0.withUnsafeBytes { Array($0) } }, origin)
     }
@@ -52,7 +53,7 @@ enum StepRow {
             table: row.isNull(15) ? nil : positions(row.bytes(15)), rules: row.text(21), group: row.text(18),
             cluster: row.isNull(19) ? nil : row.text(19), dispatch: row.text(20), first: first,
             isIncomplete: row.number(14) == 1,
-            place: Coordinates(partition: Int32(row.number(5)), offset: row.number(6)))
+            coordinates: Coordinates(partition: Int32(row.number(5)), offset: row.number(6)))
     }
 
     private static func positions(_ bytes: UnsafeRawBufferPointer) -> [Int64] {

@@ -28,16 +28,16 @@ package final class DeliveredPushes {
     /// Why a push does not count as undelivered; nil if it does: each of its records was refused or given up, and the
     /// device has not got its message from another event either.
     ///
-    /// - Parameter places: of its records in the dispatch topic.
-    func reason(against record: DispatchRecord, at places: [Coordinates]) throws -> RedriveOmission? {
-        guard !places.isEmpty else { return .notDispatched }
+    /// - Parameter coordinates: of its records in the dispatch topic.
+    func reason(against record: DispatchRecord, at coordinates: [Coordinates]) throws -> RedriveOmission? {
+        guard !coordinates.isEmpty else { return .notDispatched }
         var ended: [Coordinates] = []
         try select.bind(Digest(of: record[.messageID].map { Array($0) } ?? [], to: record.key))
         while let row = try select.next() {
             if row.number(2) == 0 { return .settled }
             ended.append(Coordinates(partition: Int32(row.number(0)), offset: row.number(1)))
         }
-        return places.allSatisfy(ended.contains) ? nil : .noOutcome
+        return coordinates.allSatisfy(ended.contains) ? nil : .noOutcome
     }
 }
 

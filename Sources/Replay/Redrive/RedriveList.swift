@@ -1,4 +1,4 @@
-/// The pushes of a re-drive in the order in which they are sent, which is the same in every run: by the place of the
+/// The pushes of a re-drive in the order in which they are sent, which is the same in every run: by the coordinates of the
 /// event, then by hashes of the notification and of the device. In a ``Scratch``. One owner, one thread.
 package final class RedriveList {
     /// A push on the list.
@@ -15,17 +15,17 @@ package final class RedriveList {
         /// Those that its device may have subscribed to.
         var audiences: [String]
 
-        /// The key is an identity with the notification inserted after the event's place.
+        /// The key is an identity with the notification inserted after the event's coordinates.
         var identity: DispatchIdentity { DispatchIdentity(decoding: Array(key[..<13] + key[29...])) }
 
         /// Of its event.
-        package var place: EventCoordinates { key.withUnsafeBytes { EventCoordinates(decoding: $0) } }
+        package var coordinates: EventCoordinates { key.withUnsafeBytes { EventCoordinates(decoding: $0) } }
 
         init(
             _ identity: DispatchIdentity, subject: Digest, notification: Digest, time: WallTime, type: String,
             audiences: [String], record: RenderedRecord
         ) {
-            key = identity.place + notification.bytes + identity.digest.bytes
+            key = identity.sortKey + notification.bytes + identity.digest.bytes
             self.record = record
             self.subject = subject
             self.notification = notification

@@ -54,11 +54,11 @@ final class RedriveNews {
     }
 
     /// Takes a record of the dispatch topic that came after the plan, whoever wrote it: timers leave no event.
-    func note(_ record: DispatchRecord, at place: Coordinates) throws {
+    func note(_ record: DispatchRecord, at coordinates: Coordinates) throws {
         guard let identity = dispatch.identity(of: record), let source = record[.source],
             let messageID = record[.messageID]
         else { return }
-        try dispatched?.append(record, at: place)
+        try dispatched?.append(record, at: coordinates)
         // A push from before the plan's end is on the list, or was replaced by one that is.
         guard let end = planned[identity.event.partition], identity.event.offset >= end else { return }
         switch identity.event.partition.source {
@@ -106,7 +106,7 @@ final class RedriveNews {
     private func isNew(_ entry: DispatchIndex.Entry) -> Bool {
         switch rules.choice {
         case .all: false
-        case .missed, .undelivered: entry.place.offset >= newFrom[entry.place.partition] ?? 0
+        case .missed, .undelivered: entry.coordinates.offset >= newFrom[entry.coordinates.partition] ?? 0
         }
     }
 

@@ -10,7 +10,7 @@ package struct RedriveRules: Sendable {
     /// The clock.
     package var now = WallTime.epoch
 
-    /// Whether the records of an event, or timers that fired before it, are selected by their place.
+    /// Whether the records of an event, or timers that fired before it, are selected by their coordinates.
     func selects(_ partition: SourcePartition, _ offset: Int64, isTimer: Bool) -> Bool {
         guard let range = selected[partition], !range.isEmpty else { return false }
         return isTimer ? range.lowerBound < offset && offset <= range.upperBound : range.contains(offset)
@@ -50,7 +50,7 @@ package enum RedriveOmission: String, CaseIterable, Sendable, Encodable, CodingK
     case alreadySent = "already_sent"
     /// Its device has unsubscribed since the plan was made.
     case unsubscribed
-    /// Its device already has the message, from an event at another place: the log was restored from a mirror.
+    /// Its device already has the message, from an event with other coordinates: the log was restored from a mirror.
     case otherSource = "other_source"
     /// Of those that are undelivered: it was not dispatched.
     case notDispatched = "not_dispatched"

@@ -112,17 +112,17 @@ package struct RedriveSink: ~Copyable, ReplaySink {
                 subject(ofOrder: payload, order.eventType, Array(messageID), orElse: Array(source) + Array(messageID))
             case .request: (Digest(ofRequest: record, payload), audiences)
             }
-        let place = identity.event
+        let coordinates = identity.event
         let found = Current(
             messageID: Array(messageID), source: Array(source), subject: subject, digest: digest, audiences: audiences,
             omission: rules.reasonAgainst(
                 time: notification.eventTime, expiresAt: try record.expiresAt),
-            isSelected: rules.selects(place.partition, place.offset, isTimer: identity.isTimer)
+            isSelected: rules.selects(coordinates.partition, coordinates.offset, isTimer: identity.isTimer)
                 && (areTimers ? timers?.selects(event, notification.type, record.value) ?? true : isEventSelected))
         try latest.note(
             digest, of: found.subject,
             LatestPushes.Rank(
-                partition: place.partition.number, offset: place.offset, isTimer: identity.isTimer,
+                partition: coordinates.partition.number, offset: coordinates.offset, isTimer: identity.isTimer,
                 time: event.timestamp ?? notification.eventTime))
         // Devices replace a request's pushes each for itself.
         if case .request = notification.kind { return found }
@@ -184,7 +184,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     ) throws -> RedriveOmission? {
         let entries = try dispatched.entries(of: identity)
         return try record.withDispatchRecord { record in
-            if let outcomes { return try outcomes.reason(against: record, at: entries.map(\.place)) }
+            if let outcomes { return try outcomes.reason(against: record, at: entries.map(\.coordinates)) }
             if !entries.isEmpty { return .alreadySent }
             return try dispatched.isSent(record) ? .otherSource : nil
         }

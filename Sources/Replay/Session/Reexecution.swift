@@ -285,7 +285,7 @@ extension ReplayRefusal {
     fileprivate init(contradicting step: JournalStep, _ record: EventRecord, _ topics: PipelineConfiguration.Topics) {
         self.init(
             "\(topics.topic(of: step.partition.source))/\(record.partition): at offset \(record.offset) stands another record "
-                + "than \(topics.journal)/\(step.place.partition)/\(step.place.offset) was written for: the topic was restored from a mirror, or "
+                + "than \(topics.journal)/\(step.coordinates.partition)/\(step.coordinates.offset) was written for: the topic was restored from a mirror, or "
                 + "deleted and created again, so these entries of the journal mean other events; choose a range without them"
         )
     }

@@ -64,12 +64,12 @@ extension ReplaySession {
         let parser = JournalParser(topics: configuration.topics)
         try log.read(journalRead, of: topic) { records, indices in
             for at in indices {
-                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
+                let coordinates = Coordinates(partition: records[at].partition, offset: records[at].offset)
                 let steps: [JournalStep]
                 do throws(JournalProblem) {
-                    steps = try parser.read(records[at].value, at: place)
+                    steps = try parser.read(records[at].value, at: coordinates)
                 } catch {
-                    journal.note(error, at: place)
+                    journal.note(error, at: coordinates)
                     continue
                 }
                 try journal.append(steps)

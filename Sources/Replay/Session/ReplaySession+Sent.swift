@@ -16,7 +16,7 @@ extension ReplaySession {
         return (report, index.foreign)
     }
 
-    /// Explains each event and timer, names the places of its records in the dispatch topic, and says what became of
+    /// Explains each event and timer, names the positions of its records in the dispatch topic, and says what became of
     /// them at their providers.
     package mutating func explain(_ subject: Explanation.Subject) throws -> [Explanation] {
         let topic = configuration.topics.dispatch
@@ -122,8 +122,8 @@ extension ReplaySession {
         var found: Set<EventCoordinates> = []
         try log.read(ranges, of: topic) { records, indices in
             for at in indices {
-                let place = Coordinates(partition: records[at].partition, offset: records[at].offset)
-                guard let steps = try? parser.read(records[at].value, at: place) else { continue }
+                let coordinates = Coordinates(partition: records[at].partition, offset: records[at].offset)
+                guard let steps = try? parser.read(records[at].value, at: coordinates) else { continue }
                 for step in steps where step.hasTick && step.group == journal.group {
                     found.insert(EventCoordinates(step.partition, offset: step.to))
                 }

@@ -4,7 +4,7 @@ extension LaneCore {
     /// Everything of a topic's partition below this offset was handed in, or is nothing to this lane: records of other
     /// providers, and the markers of transactions.
     package mutating func reached(_ offset: Int64, of stream: LaneStream, _ partition: Int32) {
-        partitions[partition]?.streams[place(stream)].skip(to: offset)
+        partitions[partition]?.streams[topicIndex(stream)].skip(to: offset)
     }
 
     /// A record of a dispatch topic.
@@ -13,7 +13,7 @@ extension LaneCore {
     package mutating func dispatch(_ record: LaneRecord, now: WallTime) -> Bool {
         guard let state = partitions[record.partition] else { return true }
         let stream = LaneStream.dispatch(record.kind)
-        switch state.streams[place(stream)].open(record.source) {
+        switch state.streams[topicIndex(stream)].open(record.source) {
         case .open: break
         case .known: return true
         case .full:
@@ -38,9 +38,9 @@ extension LaneCore {
         guard let state = partitions[record.partition] else { return true }
         // It has made way for the others once; they are read all the same.
         if let credential = record.credential, credentials[credential].full.contains(record.kind) { return false }
-        guard state.hasReached(note.offset, at: place(.dispatch(record.kind))) else { return false }
+        guard state.hasReached(note.offset, at: topicIndex(.dispatch(record.kind))) else { return false }
         let stream = LaneStream.tier(record.kind, tier)
-        switch state.streams[place(stream)].open(offset) {
+        switch state.streams[topicIndex(stream)].open(offset) {
         case .open: break
         case .known: return true
         case .full:
@@ -65,13 +65,13 @@ extension LaneCore {
         now: WallTime
     ) {
         guard let state = partitions[record.partition] else { return }
-        let place = place(stream)
-        if state.turns[place].remove(offset) { turnCount -= 1 }
-        let mustHop = state.hops[place].remove(offset)
+        let topicIndex = topicIndex(stream)
+        if state.turns[topicIndex].remove(offset) { turnCount -= 1 }
+        let mustHop = state.hops[topicIndex].remove(offset)
         if mustHop { hopCount -= 1 }
         let key = HeldKey(kind: record.kind, partition: record.partition, source: record.source)
         let line = state.orders[record.kind.index].line(of: record.device)
-        switch state.orders[record.kind.index].place(of: record.source, record.device) {
+        switch state.orders[record.kind.index].state(of: record.source, record.device) {
         case .log: break
         case .held:
             guard mustHop, let record = held[key], !record.isInFlight else { return }
@@ -99,9 +99,9 @@ extension LaneCore {
         held[key] = record
         heldBytes += record.record.size
         if state.orders[key.kind.index].first(of: own.device) != nil, let collapse = record.collapse {
-            state.keys[key.kind.index].put(key.source, of: own.device ^ collapse, at: .held)
+            state.keys[key.kind.index].put(key.source, of: own.device ^ collapse, as: .held)
         }
-        let turn = state.orders[key.kind.index].put(key.source, of: own.device, at: .held)
+        let turn = state.orders[key.kind.index].put(key.source, of: own.device, as: .held)
         let notBefore = record.note.notBefore
         record.note.notBefore = nil
         if own.expiresAt <= now {
@@ -146,16 +146,16 @@ extension LaneCore {
         // What waits behind it would be in memory for as long as it waits.
         guard let line = state.orders[key.kind.index].line(of: record.record.device) else { return }
         for index in 0..<min(line.count, Self.mostOfDevice) where line[index].offset > key.source {
-            if line[index].place == .held { putDown(key.with(line[index].offset)) }
+            if line[index].state == .held { putDown(key.with(line[index].offset)) }
         }
     }
 
     private mutating func write(_ record: HeldRecord, _ key: HeldKey, to tier: Int, _ state: LanePartition) {
         // Whoever sends it next does not know.
-        if state.isDoubted(record, at: place(record.stream)) { possiblyTwice += 1 }
+        if state.isDoubted(record, at: topicIndex(record.stream)) { possiblyTwice += 1 }
         outbox.retries.append(.init(tier: tier, record: record.record, note: record.note))
-        state.orders[key.kind.index].put(key.source, of: record.record.device, at: .tier(tier))
-        state.streams[place(record.stream)].finish(record.offset)
+        state.orders[key.kind.index].put(key.source, of: record.record.device, as: .tier(tier))
+        state.streams[topicIndex(record.stream)].finish(record.offset)
     }
 
     mutating func release(_ key: HeldKey) -> HeldRecord? {
@@ -189,7 +189,7 @@ extension LaneCore {
         outbox.outcomes.append(written)
         guard let state = partitions[key.partition] else { return }
         let (wasFirst, first) = state.orders[key.kind.index].remove(key.source, of: record.device)
-        state.streams[place(ended.stream)].finish(ended.offset)
+        state.streams[topicIndex(ended.stream)].finish(ended.offset)
         state.sends[key.kind.index].end(record.device, isFirst: wasFirst)
         if !state.keys[key.kind.index].isEmpty, let collapse = ended.collapse {
             state.keys[key.kind.index].remove(key.source, of: record.device ^ collapse)

@@ -19,21 +19,21 @@ extension LaneCore {
     }
 
     /// The most requests in flight.
-    private var places: Int { min(settings.inFlight, ramp?.most ?? settings.inFlight) }
+    private var slots: Int { min(settings.inFlight, ramp?.most ?? settings.inFlight) }
 
-    /// The most requests of a kind in flight. Broadcasts never have the last quarter, so that an order finds a place at
+    /// The most requests of a kind in flight. Broadcasts never have the last quarter, so that an order finds a slot at
     /// once; while orders wait they have half.
     private func mostInFlight(_ kind: PushKind) -> Int {
         switch kind {
-        case .orders: places
-        case .broadcasts: ready[PushKind.orders.index].isEmpty ? places - places / 4 : places / 2
+        case .orders: slots
+        case .broadcasts: ready[PushKind.orders.index].isEmpty ? slots - slots / 4 : slots / 2
         }
     }
 
     private func isFull(_ kind: PushKind, most: Int) -> Bool {
         switch kind {
         case .orders: inFlight.count >= most
-        case .broadcasts: inFlight.count >= places || broadcastsInFlight >= most
+        case .broadcasts: inFlight.count >= slots || broadcastsInFlight >= most
         }
     }
 
@@ -120,8 +120,8 @@ extension LaneCore {
         inFlight[nextTag] = key
         record.isInFlight = true
         if let state = partitions[key.partition] {
-            if state.isDoubted(record, at: place(record.stream)) { possiblyTwice += 1 }
-            state.bounds[place(record.stream)].send(record.offset)
+            if state.isDoubted(record, at: topicIndex(record.stream)) { possiblyTwice += 1 }
+            state.bounds[topicIndex(record.stream)].send(record.offset)
         }
         record.isSent = true
         if key.kind == .broadcasts { broadcastsInFlight += 1 }
@@ -143,7 +143,7 @@ extension LaneCore {
     /// Whether the group has that this record may be sent.
     private mutating func isCommitted(_ record: HeldRecord, _ state: LanePartition) -> Bool {
         let isCommitted =
-            state.bounds[place(record.stream)].allows(record.offset)
+            state.bounds[topicIndex(record.stream)].allows(record.offset)
             && state.sends[record.stream.kind.index].allows(record.record.device)
         if !isCommitted { needsBound = true }
         return isCommitted
@@ -157,7 +157,7 @@ extension LaneCore {
             case .broadcasts: .orders
             }
         guard !state.orders[other.index].isEmpty, let first = state.orders[other.index].first(of: record.device),
-            first.place == .held
+            first.state == .held
         else { return false }
         return held[HeldKey(kind: other, partition: key.partition, source: first.offset)]?.isInFlight ?? false
     }

@@ -61,8 +61,8 @@ extension LaneCore {
         for state in partitions.values { for kind in state.sends.indices { state.sends[kind].commit() } }
         if mayClearMustCommit { mustCommit = false }
         for commit in transaction.commits {
-            partitions[commit.partition]?.committed[place(commit.stream)] = commit.offset
-            partitions[commit.partition]?.bounds[place(commit.stream)].commit(commit.offset.sentBelow)
+            partitions[commit.partition]?.committed[topicIndex(commit.stream)] = commit.offset
+            partitions[commit.partition]?.bounds[topicIndex(commit.stream)].commit(commit.offset.sentBelow)
         }
         for partition in Set(transaction.commits.map(\.partition)) {
             switch partitions[partition]?.phase {

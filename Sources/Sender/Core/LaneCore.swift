@@ -57,8 +57,8 @@ package struct LaneCore {
 
     // MARK: Partitions
 
-    /// The place of a topic among a partition's.
-    func place(_ stream: LaneStream) -> Int { stream.index(tiers: settings.tiers.count) }
+    /// The index of a topic among a partition's.
+    func topicIndex(_ stream: LaneStream) -> Int { stream.index(tiers: settings.tiers.count) }
 
     /// How many partitions the dispatch topics have, which is known once the broker has answered.
     package mutating func setPartitions(_ count: Int32) { settings.partitions = count }
@@ -78,9 +78,9 @@ package struct LaneCore {
         _ source: Int64, of partition: Int32, _ stream: LaneStream, at offset: Int64, device: DeviceOrder.Device
     ) {
         guard let tier = stream.tier, let state = partitions[partition],
-            !state.committed[place(stream)].isFinished(offset)
+            !state.committed[topicIndex(stream)].isFinished(offset)
         else { return }
-        state.orders[stream.kind.index].put(source, of: device, at: .tier(tier))
+        state.orders[stream.kind.index].put(source, of: device, as: .tier(tier))
     }
 
     /// All retry topics of the partition were recalled. Its records are handed in once a transaction has committed how far
@@ -223,12 +223,12 @@ package struct LaneCore {
 
     /// The first offset of a topic's partition that is not finished; nil for one that is not owned.
     package func firstUnfinished(of stream: LaneStream, _ partition: Int32) -> Int64? {
-        partitions[partition]?.streams[place(stream)].first
+        partitions[partition]?.streams[topicIndex(stream)].first
     }
 
     /// The first offset of a topic's partition that was not handed in; nil for one that is not owned.
     package func firstUnread(of stream: LaneStream, _ partition: Int32) -> Int64? {
-        partitions[partition].map { max($0.streams[place(stream)].first, $0.streams[place(stream)].end) }
+        partitions[partition].map { max($0.streams[topicIndex(stream)].first, $0.streams[topicIndex(stream)].end) }
     }
 
     /// Whether nothing is held, to be written or to be ended.

@@ -22,11 +22,11 @@ final class LanePartition {
     }
 
     var phase = Phase.recalling
-    /// By the places of the topics.
+    /// By the indices of the topics.
     var streams: [OpenOffsets]
     /// How far each may be sent.
     var bounds: [SendBound]
-    /// By the places of the topics: what is to be read again, since it is its turn, and since it goes on to a retry topic.
+    /// By the indices of the topics: what is to be read again, since it is its turn, and since it goes on to a retry topic.
     var turns: [WantedOffsets]
     var hops: [WantedOffsets]
     /// Where the windows began when something went on last, and when.
@@ -57,7 +57,9 @@ final class LanePartition {
     }
 
     /// Whether all was read that an earlier owner may have had in hand before a record of a dispatch topic.
-    func hasReached(_ source: Int64, at place: Int) -> Bool { streams[place].hasReached(min(source, ends[place])) }
+    func hasReached(_ source: Int64, at topicIndex: Int) -> Bool {
+        streams[topicIndex].hasReached(min(source, ends[topicIndex]))
+    }
 
     /// Whether a newer push of its device waits with the collapse key of both requests.
     func isSuperseded(_ record: HeldRecord) -> Bool {
@@ -76,8 +78,8 @@ final class LanePartition {
     }
 
     /// Whether an earlier owner may have sent a record, which is the first of its device or waits behind others.
-    func isDoubted(_ record: HeldRecord, at place: Int) -> Bool {
-        guard record.offset < bounds[place].doubtedBelow, !record.isSent else { return false }
+    func isDoubted(_ record: HeldRecord, at topicIndex: Int) -> Bool {
+        guard record.offset < bounds[topicIndex].doubtedBelow, !record.isSent else { return false }
         let kind = record.stream.kind.index
         let older = orders[kind].count(before: record.record.source, record.record.device)
         return sends[kind].areDoubted(record.record.device, older: older)

@@ -46,7 +46,7 @@ package struct LaneSettings: Sendable {
     package var partitions: Int32
     /// The credentials' names.
     package var credentials: [String]
-    /// Those of the lane's provider, by their places among them.
+    /// Those of the lane's provider, by their indices among them.
     package var own: [Int]
     /// The most open offsets of a partition.
     package var window = LaneOffset.largestWindow

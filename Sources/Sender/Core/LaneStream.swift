@@ -4,7 +4,7 @@ package enum PushKind: CaseIterable, Sendable {
     case orders
     case broadcasts
 
-    /// Its place in lists that have one element for each kind.
+    /// Its index in lists that have one element for each kind.
     var index: Int {
         switch self {
         case .orders: 0
@@ -16,7 +16,7 @@ package enum PushKind: CaseIterable, Sendable {
 /// A topic that a lane reads.
 package enum LaneStream: Hashable, Sendable {
     case dispatch(PushKind)
-    /// A retry topic, by its place in the configuration.
+    /// A retry topic, by its index in the configuration.
     case tier(PushKind, Int)
 
     var kind: PushKind {
@@ -25,7 +25,7 @@ package enum LaneStream: Hashable, Sendable {
         }
     }
 
-    /// The place of a retry topic; nil of a dispatch topic.
+    /// The index of a retry topic; nil of a dispatch topic.
     var tier: Int? {
         switch self {
         case .dispatch: nil
@@ -33,12 +33,12 @@ package enum LaneStream: Hashable, Sendable {
         }
     }
 
-    /// Its place in the list of a partition's offsets: the dispatch topic and its retry topics, kind by kind.
+    /// Its index in the list of a partition's offsets: the dispatch topic and its retry topics, kind by kind.
     ///
     /// - Parameter tiers: how many retry topics each kind has.
     func index(tiers: Int) -> Int { kind.index * (tiers + 1) + (tier.map { $0 + 1 } ?? 0) }
 
-    /// Every topic of these kinds, in the order of their places.
+    /// Every topic of these kinds, in the order of their indices.
     package static func all(of kinds: [PushKind], tiers: Int) -> [LaneStream] {
         kinds.flatMap { kind in [.dispatch(kind)] + (0..<tiers).map { .tier(kind, $0) } }
     }

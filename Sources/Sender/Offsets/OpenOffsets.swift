@@ -151,17 +151,17 @@ package struct OpenOffsets: Sendable {
 
     private func isSet(_ offset: Int64) -> Bool {
         guard offset >= first, offset - first < capacity else { return false }
-        let place = Int(offset % capacity)
-        return bits[place / 64] >> UInt64(place % 64) & 1 == 1
+        let bit = Int(offset % capacity)
+        return bits[bit / 64] >> UInt64(bit % 64) & 1 == 1
     }
 
     private mutating func set(_ offset: Int64) {
-        let place = Int(offset % capacity)
-        bits[place / 64] |= 1 << UInt64(place % 64)
+        let bit = Int(offset % capacity)
+        bits[bit / 64] |= 1 << UInt64(bit % 64)
     }
 
     private mutating func clear(_ offset: Int64) {
-        let place = Int(offset % capacity)
-        bits[place / 64] &= ~(1 << UInt64(place % 64))
+        let bit = Int(offset % capacity)
+        bits[bit / 64] &= ~(1 << UInt64(bit % 64))
     }
 }

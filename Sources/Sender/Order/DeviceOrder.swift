@@ -9,7 +9,7 @@ package struct DeviceOrder: Sendable {
     package static func device(of hash: String) -> Device { Device(hash.prefix(16), radix: 16) ?? 0 }
 
     /// Where a record is.
-    package enum Place: Equatable, Sendable {
+    package enum State: Equatable, Sendable {
         /// In this process's memory: in flight, or waiting.
         case held
         /// Not in memory: it was read at this offset, and is read there again when it is its turn. The retry topic; nil is
@@ -22,7 +22,7 @@ package struct DeviceOrder: Sendable {
     package struct Waiting: Equatable, Sendable {
         /// The offset of its dispatch record.
         package var offset: Int64
-        package var place: Place
+        package var state: State
     }
 
     /// The records of one device, in the order of their offsets. The first ones go first, mostly.
@@ -52,7 +52,7 @@ package struct DeviceOrder: Sendable {
         fileprivate mutating func put(_ record: Waiting) -> Int {
             let index = index(of: record.offset)
             if has(record.offset, at: index) {
-                records[begin + index].place = record.place
+                records[begin + index].state = record.state
             } else {
                 records.insert(record, at: begin + index)
             }
@@ -78,12 +78,12 @@ package struct DeviceOrder: Sendable {
 
     package var isEmpty: Bool { devices.isEmpty }
 
-    /// Adds a record, or moves it to another place.
+    /// Adds a record, or changes its state.
     ///
     /// - Returns: how many of its device are before it.
     @discardableResult
-    package mutating func put(_ offset: Int64, of device: Device, at place: Place) -> Int {
-        let record = Waiting(offset: offset, place: place)
+    package mutating func put(_ offset: Int64, of device: Device, as state: State) -> Int {
+        let record = Waiting(offset: offset, state: state)
         guard let index = devices.index(forKey: device) else {
             devices[device] = Line(record)
             return 0
@@ -97,10 +97,10 @@ package struct DeviceOrder: Sendable {
     @discardableResult
     package mutating func remove(_ offset: Int64, of device: Device) -> (wasFirst: Bool, first: Waiting?) {
         guard let index = devices.index(forKey: device) else { return (false, nil) }
-        let place = devices.values[index].index(of: offset)
-        guard devices.values[index].has(offset, at: place) else { return (false, devices.values[index][0]) }
-        devices.values[index].remove(at: place)
-        guard devices.values[index].count == 0 else { return (place == 0, devices.values[index][0]) }
+        let lineIndex = devices.values[index].index(of: offset)
+        guard devices.values[index].has(offset, at: lineIndex) else { return (false, devices.values[index][0]) }
+        devices.values[index].remove(at: lineIndex)
+        guard devices.values[index].count == 0 else { return (lineIndex == 0, devices.values[index][0]) }
         devices.remove(at: index)
         return (true, nil)
     }
@@ -122,9 +122,9 @@ package struct DeviceOrder: Sendable {
     }
 
     /// Where a record is; nil if it has its outcome.
-    package func place(of offset: Int64, _ device: Device) -> Place? {
+    package func state(of offset: Int64, _ device: Device) -> State? {
         guard let line = devices[device] else { return nil }
         let index = line.index(of: offset)
-        return line.has(offset, at: index) ? line[index].place : nil
+        return line.has(offset, at: index) ? line[index].state : nil
     }
 }

@@ -34,20 +34,20 @@ package struct ProviderHealth: Sendable {
         guard since.map({ sentAt > $0 }) ?? true else { return false }
         let sent = min(max(sentAt.milliseconds / 1_000, second - Self.kept + 1), second)
         let seconds = max(sent - Self.window, second - Self.kept) + 1...sent
-        let place = Self.place(sent)
-        answers[place] += 1
+        let slot = Self.slot(sent)
+        answers[slot] += 1
         switch kind {
         case .failed:
-            failures[place] += 1
+            failures[slot] += 1
             let isOld = answered.map { sentAt <= $0 } ?? false
             if !isOld, failed.count < Self.fewestDevices, !failed.contains(device) { failed.append(device) }
         case .answered, .throttled:
             answered = max(answered ?? sentAt, sentAt)
             failed.removeAll(keepingCapacity: true)
         }
-        let all = seconds.reduce(0) { $0 + answers[Self.place($1)] }
+        let all = seconds.reduce(0) { $0 + answers[Self.slot($1)] }
         guard all >= Self.fewest else { return failed.count == Self.fewestDevices }
-        return seconds.reduce(0) { $0 + failures[Self.place($1)] } * 2 > all
+        return seconds.reduce(0) { $0 + failures[Self.slot($1)] } * 2 > all
     }
 
     /// Forgets everything: after a pause.
@@ -57,14 +57,14 @@ package struct ProviderHealth: Sendable {
         (self.answered, since) = (answered, answered)
     }
 
-    private static func place(_ second: Int64) -> Int { Int((second % kept + kept) % kept) }
+    private static func slot(_ second: Int64) -> Int { Int((second % kept + kept) % kept) }
 
     private mutating func advance(to current: Int64) {
         guard current > second else { return }
         if second != Int64.min {
             for passed in 1...min(current - second, Self.kept) {
-                answers[Self.place(second + passed)] = 0
-                failures[Self.place(second + passed)] = 0
+                answers[Self.slot(second + passed)] = 0
+                failures[Self.slot(second + passed)] = 0
             }
         }
         second = current

@@ -13,7 +13,7 @@ final class SenderContext: RoleContext {
     /// there are broadcasts, theirs too.
     let streams: [LaneStream]
     let topics: [String]
-    /// The places of the topics as they are read: orders before broadcasts, and retries before new records, which wait for
+    /// The indices of the topics as they are read: orders before broadcasts, and retries before new records, which wait for
     /// them.
     let readOrder: [Int]
     let retryTopics: [String]
@@ -55,14 +55,14 @@ final class SenderContext: RoleContext {
         self.meter = meter
     }
 
-    func topic(_ stream: LaneStream) -> String { topics[place(stream)] }
+    func topic(_ stream: LaneStream) -> String { topics[topicIndex(stream)] }
 
-    /// The number of a topic's queue, and its place among a partition's offsets.
-    func place(_ stream: LaneStream) -> Int { stream.index(tiers: configuration.delivery.retries.count) }
+    /// The number of a topic's queue, and its index among a partition's offsets.
+    func topicIndex(_ stream: LaneStream) -> Int { stream.index(tiers: configuration.delivery.retries.count) }
 
     func stream(of topic: String) -> LaneStream? { topics.firstIndex(of: topic).map { streams[$0] } }
 
-    /// The place of a lane among all.
+    /// The index of a lane among all.
     func number(of provider: Platform) -> Int { Platform.allCases.firstIndex(of: provider) ?? 0 }
 
     /// Whether each lane that has not ended has stopped.

@@ -59,7 +59,7 @@ public final class SenderMeter: Sendable {
     /// - Parameter topic: the name of a retry topic.
     func committed(_ transaction: LaneTransaction, topic: (LaneStream) -> String) {
         var counts: [DeliveryOutcome: [Platform: Int]] = [:]
-        // By their places: a copy of a record costs more than to count it.
+        // By their indices: a copy of a record costs more than to count it.
         for index in transaction.outcomes.indices {
             counts[transaction.outcomes[index].outcome, default: [:]][
                 transaction.outcomes[index].platform, default: 0] += 1

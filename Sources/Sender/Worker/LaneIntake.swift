@@ -3,7 +3,7 @@ import Pipeline
 
 /// What a lane has read and not handed in, topic by topic.
 struct LaneIntake: ~Copyable {
-    /// By the places of their topics among the inputs.
+    /// By the indices of their topics among the inputs.
     let streams: [StreamIntake]
     private var reader: LaneRecordReader
 

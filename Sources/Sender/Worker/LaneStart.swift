@@ -4,7 +4,7 @@ import Pipeline
 
 /// What a lane has committed of a partition.
 struct LaneStart: Equatable, Sendable {
-    /// By the places of the topics; nil where it has never committed.
+    /// By the indices of the topics; nil where it has never committed.
     let committed: [LaneOffset?]
 
     /// Whether it has never sent the partition's orders: a person says where it begins.
@@ -15,16 +15,16 @@ struct LaneStart: Equatable, Sendable {
     init(
         _ found: [CommittedOffset?], of partition: Int32, partitions: Int32, provider: Platform
     ) throws(PipelineError) {
-        let place = "\(provider.rawValue), partition \(partition)"
+        let lane = "\(provider.rawValue), partition \(partition)"
         var committed: [LaneOffset?] = []
         for offset in found {
             let own = offset.flatMap { LaneOffset(offset: $0.offset.value, metadata: $0.metadata) }
-            if let offset, own == nil { throw .decisionNeeded("\(place): \(Self.refusal(of: offset.metadata))") }
+            if let offset, own == nil { throw .decisionNeeded("\(lane): \(Self.refusal(of: offset.metadata))") }
             committed.append(own)
         }
         if let before = committed[0]?.partitions, before != partitions {
             throw .decisionNeeded(
-                "\(place): the topic had \(before) partitions and has \(partitions): keys are in other partitions now; let "
+                "\(lane): the topic had \(before) partitions and has \(partitions): keys are in other partitions now; let "
                     + "it send what is left, remove the group's offsets, and start it again with --from")
         }
         self.committed = committed

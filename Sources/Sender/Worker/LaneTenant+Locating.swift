@@ -11,13 +11,13 @@ extension LaneTenant {
         let count = found.partitionCounts[context.topics[0]] ?? 0
         core.setPartitions(count)
         var starts: [Int32: LaneStart] = [:]
-        for place in found.partitions where place.topic == context.topics[0] {
-            starts[place.partition] = try LaneStart(
-                context.topics.map { found.committed[TopicPartition(topic: $0, partition: place.partition)] },
-                of: place.partition, partitions: count, provider: provider)
+        for topicPartition in found.partitions where topicPartition.topic == context.topics[0] {
+            starts[topicPartition.partition] = try LaneStart(
+                context.topics.map { found.committed[TopicPartition(topic: $0, partition: topicPartition.partition)] },
+                of: topicPartition.partition, partitions: count, provider: provider)
         }
         let begun = try begin(starts, found)
-        var places: [TopicPartition: Place] = [:]
+        var located: [TopicPartition: Start] = [:]
         for (partition, start) in starts {
             let own = context.topics.map { TopicPartition(topic: $0, partition: partition) }
             let committed = try context.streams.enumerated().map { index, stream throws(PipelineError) in
@@ -31,12 +31,12 @@ extension LaneTenant {
             for (index, stream) in context.streams.enumerated() {
                 let offset = committed[index].offset
                 let recalled = stream.tier == nil ? offset : ends[index]
-                places[own[index]] = Place(Offset(offset), restores: offset, upTo: recalled)
+                located[own[index]] = Start(Offset(offset), restores: offset, upTo: recalled)
                 recalls[own[index]] = recalled
             }
         }
         intake.share(among: core.owned.count)
-        return .places(places)
+        return .starts(located)
     }
 
     /// Retries of a partition have to come to whoever sends the partition.
@@ -48,9 +48,9 @@ extension LaneTenant {
         }
     }
 
-    private func lostOffset(_ place: TopicPartition) -> PipelineError {
+    private func lostOffset(_ topicPartition: TopicPartition) -> PipelineError {
         .decisionNeeded(
-            "\(place): the group has no offset of it, and has those of the other topics; remove the group's "
+            "\(topicPartition): the group has no offset of it, and has those of the other topics; remove the group's "
                 + "offsets, and start it again with --from")
     }
 
@@ -64,14 +64,15 @@ extension LaneTenant {
         var begun = try first.isEmpty ? [:] : toldOffsets(of: first, found.starts)
         for (index, stream) in context.streams.enumerated() {
             for (partition, start) in starts {
-                let place = TopicPartition(topic: context.topics[index], partition: partition)
+                let topicPartition = TopicPartition(topic: context.topics[index], partition: partition)
                 switch stream {
                 case .dispatch(.orders): continue
-                case .tier(.orders, _): if start.isFirst { begun[place] = found.ends[place] }
-                case .dispatch(.broadcasts): if start.committed[index] == nil { begun[place] = found.starts[place] }
+                case .tier(.orders, _): if start.isFirst { begun[topicPartition] = found.ends[topicPartition] }
+                case .dispatch(.broadcasts):
+                    if start.committed[index] == nil { begun[topicPartition] = found.starts[topicPartition] }
                 case .tier(.broadcasts, _):
-                    if start.committed[context.place(.dispatch(.broadcasts))] == nil {
-                        begun[place] = found.ends[place]
+                    if start.committed[context.topicIndex(.dispatch(.broadcasts))] == nil {
+                        begun[topicPartition] = found.ends[topicPartition]
                     }
                 }
             }
@@ -109,8 +110,8 @@ extension LaneTenant {
     mutating func restore(_ batch: borrowing RecordBatch) {
         for index in 0..<batch.count {
             let record = batch[index]
-            let place = TopicPartition(topic: record.topic, partition: record.partition)
-            guard record.offset < recalls[place] ?? 0, let stream = context.stream(of: record.topic),
+            let topicPartition = TopicPartition(topic: record.topic, partition: record.partition)
+            guard record.offset < recalls[topicPartition] ?? 0, let stream = context.stream(of: record.topic),
                 stream.tier != nil,
                 case .own(let own, let note?) = intake.read(record, batch.headers, of: stream)
             else { continue }

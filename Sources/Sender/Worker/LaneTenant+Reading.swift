@@ -8,13 +8,13 @@ extension LaneTenant {
         guard core.wantsAny || !waiting.isIdle else { return }
         for partition in core.owned {
             for (index, stream) in context.streams.enumerated() {
-                let place = TopicPartition(topic: context.topics[index], partition: partition)
+                let topicPartition = TopicPartition(topic: context.topics[index], partition: partition)
                 guard core.nextWanted(of: stream, partition, from: 0) != nil else {
-                    waiting.rest(place)
+                    waiting.rest(topicPartition)
                     continue
                 }
                 let errors = try waiting.read(
-                    place,
+                    topicPartition,
                     wanted: { core.nextWanted(of: stream, partition, from: $0) },
                     take: { record, headers in
                         guard core.wants(record.offset, of: stream, partition),

@@ -113,15 +113,15 @@ struct LaneTenant: ~Copyable, Tenant {
     // MARK: Partitions
 
     /// Nothing while something waits: it was read, and does not count yet.
-    func position(_ place: TopicPartition) -> Int64? {
-        guard let stream = intake.streams.first(where: { $0.topic == place.topic }),
-            core.isReading(place.partition, stream.stream.kind), !stream.isWaiting(place.partition)
+    func position(_ topicPartition: TopicPartition) -> Int64? {
+        guard let stream = intake.streams.first(where: { $0.topic == topicPartition.topic }),
+            core.isReading(topicPartition.partition, stream.stream.kind), !stream.isWaiting(topicPartition.partition)
         else { return nil }
-        return core.firstUnread(of: stream.stream, place.partition)
+        return core.firstUnread(of: stream.stream, topicPartition.partition)
     }
 
-    func unfinished(_ place: TopicPartition) -> Int64? {
-        context.stream(of: place.topic).flatMap { core.firstUnfinished(of: $0, place.partition) }
+    func unfinished(_ topicPartition: TopicPartition) -> Int64? {
+        context.stream(of: topicPartition.topic).flatMap { core.firstUnfinished(of: $0, topicPartition.partition) }
     }
 
     /// What is in flight is waited for, and committed.

@@ -1,7 +1,7 @@
 import Notifications
 
 /// Records of a topic's partition that were read and cannot be handed in yet: retries that are not due, and records that
-/// a full window does not take. In the order of their offsets. Those that find no place are left in Kafka.
+/// a full window does not take. In the order of their offsets. Those that find no room are left in Kafka.
 struct PartitionIntake {
     struct Waiting {
         var record: LaneRecord

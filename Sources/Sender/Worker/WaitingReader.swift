@@ -8,7 +8,7 @@ import Streaming
 /// near each other, and one that wants every record is read in sequence. One owner.
 struct WaitingReader: ~Copyable {
     /// Where a partition is read.
-    private struct Place {
+    private struct Cursor {
         var next: Int64
         /// When it began there, or something came.
         var since: ContinuousClock.Instant
@@ -26,7 +26,7 @@ struct WaitingReader: ~Copyable {
     private let signal: QueueSignal
     private let sink: ClientLog.Sink
     private var reader: (any PartitionClient & ~Copyable)?
-    private var places: [TopicPartition: Place] = [:]
+    private var cursors: [TopicPartition: Cursor] = [:]
     private var batch = RecordBatch()
 
     init(
@@ -42,7 +42,7 @@ struct WaitingReader: ~Copyable {
         self.sink = sink
     }
 
-    var isIdle: Bool { places.isEmpty }
+    var isIdle: Bool { cursors.isEmpty }
 
     /// Reads on in a partition, or begins where the first wanted record is.
     ///
@@ -53,37 +53,37 @@ struct WaitingReader: ~Copyable {
     mutating func read(
         _ partition: TopicPartition, wanted: (Int64) -> Int64?, take: (RecordView, [HeaderView]) -> Void
     ) throws(KafkaError) -> [KafkaError] {
-        if let place = places[partition] {
+        if let cursor = cursors[partition] {
             batch.removeAll()
             reader?.fill(&batch, from: partition, limit: Self.batchSize)
             for index in 0..<batch.count { take(batch[index], batch.headers) }
             if batch.count > 0 {
-                places[partition] = Place(next: batch[batch.count - 1].offset + 1, since: time.now())
+                cursors[partition] = Cursor(next: batch[batch.count - 1].offset + 1, since: time.now())
             }
-            if !batch.errors.isEmpty || time.now() - place.since > Self.patience { stop(partition) }
+            if !batch.errors.isEmpty || time.now() - cursor.since > Self.patience { stop(partition) }
         }
         let errors = batch.errors
         batch.removeAll()
-        guard let offset = wanted(places[partition]?.next ?? 0) ?? wanted(0) else { return errors }
-        if let next = places[partition]?.next, next <= offset, offset - next <= Self.reach { return errors }
+        guard let offset = wanted(cursors[partition]?.next ?? 0) ?? wanted(0) else { return errors }
+        if let next = cursors[partition]?.next, next <= offset, offset - next <= Self.reach { return errors }
         if reader == nil { reader = try clients.reader(settings, signal, sink) }
         try reader?.start(partition, at: offset)
-        places[partition] = Place(next: offset, since: time.now())
+        cursors[partition] = Cursor(next: offset, since: time.now())
         return errors
     }
 
     /// Nothing is wanted of a partition: after a while it is not read any more.
     mutating func rest(_ partition: TopicPartition) {
-        if let place = places[partition], time.now() - place.since > Self.patience { stop(partition) }
+        if let cursor = cursors[partition], time.now() - cursor.since > Self.patience { stop(partition) }
     }
 
     private mutating func stop(_ partition: TopicPartition) {
         reader?.stop(partition)
-        places[partition] = nil
+        cursors[partition] = nil
     }
 
     /// Ends reading: nothing is wanted any more.
     mutating func removeAll() {
-        for partition in places.keys { stop(partition) }
+        for partition in cursors.keys { stop(partition) }
     }
 }

@@ -100,8 +100,8 @@ struct KnownMember {
         let words = path.map(Self.plain)
         // The last name, the last two, and so on.
         let tails = (1...path.count).map { words.suffix($0).joined() }
-        if let place = names.indices.first(where: { tails.contains(names[$0]) }) { return place }
-        if path.count == 1, let place = wholeNames.firstIndex(of: words[0]) { return names.count + place }
+        if let index = names.indices.first(where: { tails.contains(names[$0]) }) { return index }
+        if path.count == 1, let index = wholeNames.firstIndex(of: words[0]) { return names.count + index }
         return names.compactMap { Self.slips(in: tails[0], from: $0) }.min().map { 1_000 + $0 }
     }
 

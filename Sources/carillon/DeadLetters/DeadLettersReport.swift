@@ -87,7 +87,7 @@ struct DeadLettersOutcome: Report {
         left = tally.leftOut
         if tally.refused > 0 { left[.refused] = tally.refused }
         refused = tally.refusals.map {
-            Refusal(at: $0.item.place.position(in: topics.deadLetters), reason: $0.message)
+            Refusal(at: $0.item.coordinates.position(in: topics.deadLetters), reason: $0.message)
         }
         self.topics = topics
         self.isNew = isNew

@@ -93,7 +93,7 @@ struct ExplanationReport: Report {
         transaction = explanation.step.map { step in
             Transaction(
                 from: step.from, to: step.to, clock: step.clock, rules: step.rules,
-                table: step.table, journal: step.place.position(in: topics.journal))
+                table: step.table, journal: step.coordinates.position(in: topics.journal))
         }
         switch explanation.outcome {
         case .sent: outcome = "sent"

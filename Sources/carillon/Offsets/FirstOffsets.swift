@@ -44,9 +44,9 @@ struct FirstOffsets {
         var table = TextTable(["GROUP", "TOPIC", "PARTITIONS", "BEGIN AT"])
         for (group, offsets) in commits.sorted(by: { $0.key < $1.key }) {
             for (topic, partitions) in Dictionary(grouping: offsets, by: \.key.topic).sorted(by: { $0.key < $1.key }) {
-                let places = partitions.map(\.value.offset)
-                let (first, last) = (places.min() ?? Offset(0), places.max() ?? Offset(0))
-                table.append([group, topic, "\(places.count)", first == last ? "\(first)" : "\(first) to \(last)"])
+                let offsets = partitions.map(\.value.offset)
+                let (first, last) = (offsets.min() ?? Offset(0), offsets.max() ?? Offset(0))
+                table.append([group, topic, "\(offsets.count)", first == last ? "\(first)" : "\(first) to \(last)"])
             }
         }
         return "First offsets, of groups that have never committed there:\n\(table.text)\n"

@@ -37,7 +37,7 @@ struct OffsetsPassCommand: ParsableCommand {
     func run() async throws {
         guard let position = RecordPosition(parsing: place) else { return }
         let configuration = try options.checked(adding: process.flags + folder.flags, needsBroker: false)
-        let held = HeldPlaces.of(configuration.stateDirectory)
+        let held = HeldPositions.of(configuration.stateDirectory)
         guard held.contains(position) else {
             let others =
                 held.isEmpty ? "nothing is held there" : "held: \(held.map(\.description).joined(separator: ", "))"

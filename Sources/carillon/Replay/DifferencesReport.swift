@@ -14,7 +14,7 @@ struct DifferencesReport: Report {
             source = example.source
             messageID = example.messageID.isEmpty ? nil : example.messageID
             device = example.key.isEmpty ? nil : example.key
-            at = example.place?.position(in: there)
+            at = example.coordinates?.position(in: there)
         }
     }
 

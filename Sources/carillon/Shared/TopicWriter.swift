@@ -42,7 +42,7 @@ struct TopicWriter: ~Copyable {
     ) throws(KafkaError) -> RecordPosition? {
         try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: topic, tag: Producer.timedTag)
         try finish()
-        return producer.takeAppendPlace().map { RecordPosition(name, $0.partition, $0.offset) }
+        return producer.takeAppendPosition().map { RecordPosition(name, $0.partition, $0.offset) }
     }
 
     /// Waits until everything is written.

@@ -38,15 +38,15 @@ struct StandInCommand: ParsableCommand {
     }
 
     /// - Returns: the exit code.
-    private func serve(_ place: String) async throws -> Int32 {
+    private func serve(_ path: String) async throws -> Int32 {
         do {
-            let providers = try StandInProviders(folder: place)
+            let providers = try StandInProviders(folder: path)
             defer { providers.stop() }
             providers.observe { provider, record, _ in Terminal.write(PhoneLine.text(provider, record) + "\n") }
             let settings = Self.settings(of: providers)
             guard command.isEmpty else { return try run(command, settings) }
             let lines = settings.map { "\($0.setting.key)=\($0.value)\n" }.joined()
-            if folder != nil { try StandInProviders.write(lines, to: place + "/carillon.properties") }
+            if folder != nil { try StandInProviders.write(lines, to: path + "/carillon.properties") }
             Terminal.write(lines)
             await Signals.first()
             return ExitCode.success.rawValue

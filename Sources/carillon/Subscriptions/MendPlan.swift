@@ -1,7 +1,7 @@
 /// What `carillon subscriptions mend` would write.
 struct MendPlan: Report {
     /// The keys that need something.
-    let places: [KeyPlaces]
+    let states: [KeyState]
     /// The records in wrong partitions that have not been ended.
     let misplaced: Int
     /// Subscriptions and unsubscriptions that are written to the right partition.
@@ -10,17 +10,17 @@ struct MendPlan: Report {
     /// By wrong partition, its misplaced records.
     let partitions: [Int32: Int]
 
-    init(_ places: [KeyPlaces]) {
-        self.places = places.filter { $0.writes.home != nil || !$0.writes.ends.isEmpty }
-        let homes = self.places.compactMap(\.writes.home)
+    init(_ states: [KeyState]) {
+        self.states = states.filter { $0.writes.home != nil || !$0.writes.ends.isEmpty }
+        let homes = self.states.compactMap(\.writes.home)
         subscribes = homes.count { $0.value != nil }
         unsubscribes = homes.count - subscribes
-        let strays = self.places.flatMap(\.misplaced)
+        let strays = self.states.flatMap(\.misplaced)
         misplaced = strays.count
         partitions = Dictionary(grouping: strays, by: \.partition).mapValues(\.count)
     }
 
-    var isEmpty: Bool { places.isEmpty }
+    var isEmpty: Bool { states.isEmpty }
 
     private enum CodingKeys: CodingKey { case misplaced, subscribes, unsubscribes, onlyEnded, partitions }
 
@@ -35,7 +35,7 @@ struct MendPlan: Report {
     }
 
     /// Keys about which the right partition already has the newest word.
-    private var onlyEnded: Int { places.count - subscribes - unsubscribes }
+    private var onlyEnded: Int { states.count - subscribes - unsubscribes }
 
     var rows: [Row] {
         guard !isEmpty else { return [.line("Nothing is misplaced.")] }
@@ -47,7 +47,7 @@ struct MendPlan: Report {
             }
             rows.append(.table(table))
         }
-        let keys = ProgressLine.counted(places.count, "key")
+        let keys = ProgressLine.counted(states.count, "key")
         return rows + [
             .line("\(ProgressLine.counted(misplaced, "misplaced record")) of \(keys):"),
             .line("  \(ProgressLine.grouped(subscribes)) subscribed again, in the partition of the key"),

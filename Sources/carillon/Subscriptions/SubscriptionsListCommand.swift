@@ -25,7 +25,7 @@ struct SubscriptionsListCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         var found: [SubscriptionKey: SubscriptionRow] = [:]
-        var places: [SubscriptionKey: KeyPlaces] = [:]
+        var states: [SubscriptionKey: KeyState] = [:]
         let malformed = try SubscriptionsTopic(configuration: configuration).read {
             audience == nil || audience == $0.audience
         } take: { record, key, partitions in
@@ -33,11 +33,11 @@ struct SubscriptionsListCommand: ParsableCommand {
             let isPlaced = record.partition == Murmur2.partition(of: bytes, count: Int32(partitions))
             if isPlaced { found[key] = SubscriptionRow(record, key).flatMap { $0.matches(platform, app) ? $0 : nil } }
             // Of nearly all keys there is nothing to remember.
-            guard !isPlaced || places[key] != nil else { return }
-            places[key, default: KeyPlaces(key: bytes, partitions: partitions)].note(record)
+            guard !isPlaced || states[key] != nil else { return }
+            states[key, default: KeyState(key: bytes, partitions: partitions)].note(record)
         }
-        let misplaced = places.flatMap { key, places in
-            places.misplaced.map { MisplacedRow(key, $0, home: places.home, isBoth: found[key] != nil) }
+        let misplaced = states.flatMap { key, state in
+            state.misplaced.map { MisplacedRow(key, $0, home: state.home, isBoth: found[key] != nil) }
         }
         .filter { $0.matches(platform, app) }
         .sorted { ($0.audience, $0.tokenSHA256, $0.partition) < ($1.audience, $1.tokenSHA256, $1.partition) }
@@ -123,7 +123,7 @@ private struct MisplacedRow: TableRow {
         ]
     }
 
-    init(_ key: SubscriptionKey, _ said: KeyPlaces.Said, home: Int32, isBoth: Bool) {
+    init(_ key: SubscriptionKey, _ said: KeyState.Said, home: Int32, isBoth: Bool) {
         let subscription = said.value.flatMap { try? Subscription.decode(value: $0) }
         audience = key.audience
         tokenSHA256 = key.tokenHash

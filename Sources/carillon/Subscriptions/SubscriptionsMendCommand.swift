@@ -29,7 +29,7 @@ struct SubscriptionsMendCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let topic = SubscriptionsTopic(configuration: configuration)
-        var plan = MendPlan(try topic.places())
+        var plan = MendPlan(try topic.states())
         try Output.print(plan, json: json)
         guard !confirmation.dryRun else { return }
         if plan.misplaced > 0 || confirmation.confirm != nil {
@@ -41,7 +41,7 @@ struct SubscriptionsMendCommand: ParsableCommand {
         while !plan.isEmpty, rounds < Self.mostRounds {
             try perform(plan, configuration)
             written.add(plan)
-            plan = MendPlan(try topic.places())
+            plan = MendPlan(try topic.states())
             rounds += 1
         }
         if json || rounds > 0 { try Output.print(written, json: json) }
@@ -56,9 +56,9 @@ struct SubscriptionsMendCommand: ParsableCommand {
     /// First what the right partitions lack, then the nulls: if this ends in between, no subscription is lost.
     private func perform(_ plan: MendPlan, _ configuration: PipelineConfiguration) throws {
         var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
-        for place in plan.places { if let record = place.writes.home { try writer.write(record) } }
+        for state in plan.states { if let record = state.writes.home { try writer.write(record) } }
         try writer.finish()
-        for place in plan.places { for record in place.writes.ends { try writer.write(record) } }
+        for state in plan.states { for record in state.writes.ends { try writer.write(record) } }
         try writer.finish()
     }
 }

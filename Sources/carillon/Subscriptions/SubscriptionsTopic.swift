@@ -45,22 +45,22 @@ struct SubscriptionsTopic {
     }
 
     /// What the partitions say about a key; nil if they do not know it.
-    func places(of key: SubscriptionKey) throws -> KeyPlaces? {
-        var places: KeyPlaces?
+    func state(of key: SubscriptionKey) throws -> KeyState? {
+        var state: KeyState?
         _ = try read {
             $0 == key
         } take: { record, key, partitions in
-            var found = places ?? KeyPlaces(key: Array(key.text.utf8), partitions: partitions)
+            var found = state ?? KeyState(key: Array(key.text.utf8), partitions: partitions)
             found.note(record)
-            places = found
+            state = found
         }
-        return places
+        return state
     }
 
     /// The keys that are in a wrong partition, or were mended, in the order of the keys. Memory grows with these alone.
     ///
     /// Reads the topic twice if there are any.
-    func places() throws -> [KeyPlaces] {
+    func states() throws -> [KeyState] {
         var keys: Set<[UInt8]> = []
         _ = try read { record, _, partitions in
             guard let key = record.key else { return }
@@ -68,11 +68,11 @@ struct SubscriptionsTopic {
             if isMended || record.partition != Murmur2.partition(of: key, count: Int32(partitions)) { keys.insert(key) }
         }
         guard !keys.isEmpty else { return [] }
-        var places: [[UInt8]: KeyPlaces] = [:]
+        var states: [[UInt8]: KeyState] = [:]
         _ = try read { record, _, partitions in
             guard let key = record.key, keys.contains(key) else { return }
-            places[key, default: KeyPlaces(key: key, partitions: partitions)].note(record)
+            states[key, default: KeyState(key: key, partitions: partitions)].note(record)
         }
-        return places.values.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        return states.values.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     }
 }

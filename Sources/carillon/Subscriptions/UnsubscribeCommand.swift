@@ -38,17 +38,17 @@ struct UnsubscribeCommand: ParsableCommand {
             } else {
                 SubscriptionKey(audience: audience, token: try token.read())
             }
-        guard let places = try SubscriptionsTopic(configuration: configuration).places(of: key),
-            !places.unsubscription.isEmpty
+        guard let state = try SubscriptionsTopic(configuration: configuration).state(of: key),
+            !state.unsubscription.isEmpty
         else {
             throw CommandFailure(.difference, "there is no subscription \(key.text), so nothing was written")
         }
         var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
-        for record in places.unsubscription { try writer.write(record) }
+        for record in state.unsubscription { try writer.write(record) }
         try writer.finish()
         Terminal.write("unsubscribed \(key.text)\n")
-        for stray in places.misplaced where stray.value != nil {
-            Terminal.write("it was misplaced in partition \(stray.partition), and belongs in \(places.home)\n")
+        for stray in state.misplaced where stray.value != nil {
+            Terminal.write("it was misplaced in partition \(stray.partition), and belongs in \(state.home)\n")
         }
     }
 }

@@ -41,7 +41,7 @@ private final class Writing: Sendable {
     }
 
     @Test("each record has its own place, whoever gives it, and the end waits for all")
-    func places() throws {
+    func positions() throws {
         let writing = try Writing(cluster)
         let refused = Atomic(0)
         DispatchQueue.concurrentPerform(iterations: 1000) { number in

@@ -9,7 +9,9 @@ import Time
     private let start = WallTime(milliseconds: 1_764_000_000_000)
     private let content = StoredHash(number: 1)
 
-    private func place(_ offset: Int64) -> RequestIndex.Place { .init(partition: 0, offset: offset, time: start) }
+    private func metadata(_ offset: Int64) -> RequestIndex.RecordMetadata {
+        .init(partition: 0, offset: offset, time: start)
+    }
 
     @Test("who asks for an id while it is written hears what the first one hears, and later where it is")
     func claims() {
@@ -20,11 +22,11 @@ import Time
         #expect(index.claim("a", content, for: [], hear) == .underWay)
         #expect(index.claim("a", StoredHash(number: 2), for: [], hear) == .other)
         #expect(index.find("a", for: nil) == nil)
-        index.settle("a", .recorded(place(7)), at: start)
-        #expect(heard.withLock { $0 } == [.recorded(place(7)), .recorded(place(7))])
-        #expect(index.claim("a", content, for: [], hear) == .recorded(place(7)))
+        index.settle("a", .recorded(metadata(7)), at: start)
+        #expect(heard.withLock { $0 } == [.recorded(metadata(7)), .recorded(metadata(7))])
+        #expect(index.claim("a", content, for: [], hear) == .recorded(metadata(7)))
         #expect(index.claim("a", StoredHash(number: 2), for: [], hear) == .other)
-        #expect(index.find("a", for: nil) == place(7) && index.find("b", for: nil) == nil)
+        #expect(index.find("a", for: nil) == metadata(7) && index.find("b", for: nil) == nil)
     }
 
     @Test("an id that was not recorded, or perhaps, is free again")
@@ -40,13 +42,13 @@ import Time
     @Test("the first record of an id counts, whoever has written it")
     func first() {
         let index = RequestIndex()
-        index.take("a", content, for: [], place(1), at: start)
-        index.take("a", StoredHash(number: 2), for: [], place(2), at: start)
-        #expect(index.claim("a", content, for: []) { _ in } == .recorded(place(1)))
+        index.take("a", content, for: [], metadata(1), at: start)
+        index.take("a", StoredHash(number: 2), for: [], metadata(2), at: start)
+        #expect(index.claim("a", content, for: []) { _ in } == .recorded(metadata(1)))
         #expect(index.claim("b", content, for: []) { _ in } == .new)
-        index.take("b", content, for: [], place(3), at: start)
-        index.settle("b", .recorded(place(4)), at: start)
-        #expect(index.find("b", for: nil) == place(3))
+        index.take("b", content, for: [], metadata(3), at: start)
+        index.settle("b", .recorded(metadata(4)), at: start)
+        #expect(index.find("b", for: nil) == metadata(3))
     }
 
     @Test(
@@ -54,16 +56,16 @@ import Time
     )
     func forgets() {
         let index = RequestIndex(mostOfAGeneration: 10)
-        index.take("a", content, for: [], place(0), at: start)
+        index.take("a", content, for: [], metadata(0), at: start)
         let day = RequestIndex.generation
-        index.take("b", content, for: [], place(1), at: start + (day - 1))
-        index.take("c", content, for: [], place(2), at: start + day)
+        index.take("b", content, for: [], metadata(1), at: start + (day - 1))
+        index.take("c", content, for: [], metadata(2), at: start + day)
         #expect(index.find("a", for: nil) != nil)
-        index.take("d", content, for: [], place(3), at: start + 2 * day)
+        index.take("d", content, for: [], metadata(3), at: start + 2 * day)
         #expect(index.find("a", for: nil) == nil && index.find("b", for: nil) == nil)
         #expect(index.find("c", for: nil) != nil)
         #expect(index.counts.forgotten == 0)
-        for number in 0..<100 { index.take("\(number)", content, for: [], place(4), at: start + 2 * day) }
+        for number in 0..<100 { index.take("\(number)", content, for: [], metadata(4), at: start + 2 * day) }
         #expect(index.counts.known <= 20)
         #expect(index.counts.forgotten + index.counts.known == 102)
         #expect((90..<100).allSatisfy { index.find("\($0)", for: nil) != nil })
@@ -76,12 +78,12 @@ import Time
         key.audiences = ["user/*"]
         let long = (0..<70).map { "user/" + String(repeating: "x", count: 1000) + "\($0)" }
         for (id, names) in [("a", ["user/1", "user/2"]), ("b", ["user/1", "place/1"]), ("c", []), ("d", long)] {
-            index.take(id, content, for: names, place(1), at: start)
+            index.take(id, content, for: names, metadata(1), at: start)
             #expect(index.find(id, for: nil) != nil)
             #expect((index.find(id, for: key) != nil) == (id == "a"))
         }
         #expect(index.claim("e", content, for: ["place/1"]) { _ in } == .new)
-        index.settle("e", .recorded(place(2)), at: start)
+        index.settle("e", .recorded(metadata(2)), at: start)
         #expect(index.find("e", for: key) == nil && index.find("e", for: nil) != nil)
     }
 
@@ -89,7 +91,7 @@ import Time
     func bytes() {
         let index = RequestIndex(bytes: 1000)
         for number in 0..<100 {
-            index.take("\(number)", content, for: [String(repeating: "x", count: 99)], place(1), at: start)
+            index.take("\(number)", content, for: [String(repeating: "x", count: 99)], metadata(1), at: start)
         }
         #expect(index.counts.known <= 24 && index.counts.known + index.counts.forgotten == 100)
     }

@@ -20,11 +20,11 @@ struct ChannelTableTests {
     @Test(
         "a refresh keeps the offset at which the device joined, wherever the device is",
         arguments: ["staged", "pending", "stored"])
-    func refresh(place: String) throws {
+    func refresh(state: String) throws {
         let trial = try ChannelTableTrial()
         try trial.subscribe(devices[0], at: 7, seen: 1)
-        if place != "staged" { trial.table.commit() }
-        if place == "stored" { try trial.table.flush(at: 8) }
+        if state != "staged" { trial.table.commit() }
+        if state == "stored" { try trial.table.flush(at: 8) }
         #expect(try trial.subscribe(devices[0], at: 9, seen: 2_000) == .refreshed)
         trial.table.commit()
         try trial.table.flush(at: 10)
@@ -39,14 +39,14 @@ struct ChannelTableTests {
     @Test(
         "a device that left joins again at the offset of its return, wherever it is known that it left",
         arguments: ["staged", "pending", "stored"])
-    func rejoin(place: String) throws {
+    func rejoin(state: String) throws {
         let trial = try ChannelTableTrial()
         try trial.subscribe(devices[0], at: 7)
         trial.table.commit()
         try trial.table.flush(at: 8)
         #expect(try trial.unsubscribe(devices[0], at: 8).hasLeft)
-        if place != "staged" { trial.table.commit() }
-        if place == "stored" {
+        if state != "staged" { trial.table.commit() }
+        if state == "stored" {
             try trial.table.flush(at: 9)
             #expect(try trial.storedCount() == 0)
         }

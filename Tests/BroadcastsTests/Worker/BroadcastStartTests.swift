@@ -8,13 +8,13 @@ import Testing
 struct BroadcastStartTests {
     private static let day: Int64 = 86_400_000
     private static let now: WallTime = 1_751_875_337_000
-    private let place = TopicPartition(topic: "s", partition: 3)
+    private let topicPartition = TopicPartition(topic: "s", partition: 3)
     private let log = BroadcastContext.SubscriptionsLog(
         cluster: nil, partitions: 24, largestTableAge: 7 * day, compactionLag: 30 * day)
 
     private func start(_ metadata: String?) throws -> BroadcastStart {
         try BroadcastStart(
-            metadata.map { CommittedOffset(offset: Offset(7), metadata: $0) }, of: place, log, now: Self.now)
+            metadata.map { CommittedOffset(offset: Offset(7), metadata: $0) }, of: topicPartition, log, now: Self.now)
     }
 
     @Test("where the group is, with the pass that was under way")

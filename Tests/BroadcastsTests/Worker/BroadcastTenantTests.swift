@@ -61,24 +61,26 @@ struct BroadcastTenantTests {
     @Test("a table that is given up while it is brought up to its offset is stored as far as it was read")
     func interruptedRestore() throws {
         var worker = try worker()
-        let (context, place) = (worker.tenant.context, worker.tenant.place(0))
+        let (context, topicPartition) = (worker.tenant.context, worker.tenant.topicPartition(0))
         let now = context.clock.now()
         let offset = BroadcastOffset(offset: 10, partitions: 1, time: now, broadcast: 0)
         var found = Findings(
-            partitions: [place], committed: [place: CommittedOffset(offset: Offset(10), metadata: offset.metadata)],
-            starts: [place: Offset(0)], ends: [place: Offset(10)], partitionCounts: [place.topic: 1])
+            partitions: [topicPartition],
+            committed: [topicPartition: CommittedOffset(offset: Offset(10), metadata: offset.metadata)],
+            starts: [topicPartition: Offset(0)], ends: [topicPartition: Offset(10)],
+            partitionCounts: [topicPartition.topic: 1])
         _ = try worker.tenant.locate(&found, &worker.consumer)
         let device = TestDevice(1)
         var batch = RecordBatch()
         batch.append(
             copying: ProducerRecord(
                 key: device.key(in: "channel/a"), value: device.value(in: "channel/a", seen: now), timestamp: now),
-            at: 3, of: place)
+            at: 3, of: topicPartition)
         try worker.tenant.restore(batch)
         worker.tenant.release(.toOthers)
 
         let log = ChannelTable.Log(
-            origin: .init(topic: place.topic, partition: 0, cluster: nil), start: 0, committed: 10,
+            origin: .init(topic: topicPartition.topic, partition: 0, cluster: nil), start: 0, committed: 10,
             largestAge: 3_600_000, now: now)
         let table = try ChannelTable.open(context.folder(of: 0), log).table
         #expect(table.stored == 4)
@@ -116,7 +118,7 @@ struct BroadcastTenantTests {
                     copying: ProducerRecord(
                         key: device.key(in: "channel/a"), value: device.value(in: "channel/a", seen: now),
                         timestamp: now),
-                    at: 5, of: worker.tenant.place(Int32(number)))
+                    at: 5, of: worker.tenant.topicPartition(Int32(number)))
             }
             #expect(throws: StoreError.self) { try worker.tenant.restore(batch) }
             let folded = worker.tenant.core.partitions[Int32(other)]?.folded

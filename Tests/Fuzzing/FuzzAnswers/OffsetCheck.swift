@@ -27,8 +27,10 @@ func checkOffset(_ input: Input) {
     let written = open.commit(partitions: offset.partitions, sentBelow: offset.sentBelow)
     expect(written.finished.last != 0, "no zeros at the end")
     expect(LaneOffset(offset: written.offset, metadata: written.metadata) == written, "what is committed is read")
-    for place in [0, 4_710] + (4_711..<offset.offset + Int64(offset.finished.count * 8) + 9) {
-        expect(written.isFinished(place) == offset.isFinished(place), "restored, the same are finished: \(place)")
+    for candidate in [0, 4_710] + (4_711..<offset.offset + Int64(offset.finished.count * 8) + 9) {
+        expect(
+            written.isFinished(candidate) == offset.isFinished(candidate),
+            "restored, the same are finished: \(candidate)")
     }
     // The first unfinished one is the only one that is opened.
     switch open.open(written.offset) {

@@ -72,7 +72,7 @@ struct UnreadableBatchTests {
         try Self.writeBomb(records: 2, to: cluster)
         var consumer = try Consumer(assigning: Self.settings(cluster))
         let said = Mutex<[RecordPosition?]>([])
-        consumer.onPassing = { place in said.withLock { $0.append(place) } }
+        consumer.onPassing = { position in said.withLock { $0.append(position) } }
         try consumer.assign([partition: Offset(0)])
         _ = try consumer.readToEnd(of: partition, Offset(2))
         #expect(said.withLock { $0 } == [RecordPosition(partition, 0), nil])

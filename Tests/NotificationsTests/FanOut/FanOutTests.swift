@@ -51,9 +51,9 @@ struct FanOutTests {
     func truncated() throws {
         var batch = EventBatch()
         batch.add()
-        let places: [Subscription] = [.fcm("a"), .fcm("b"), .fcm("c"), .fcm("d", lastSeen: noon - 300 * day)]
+        let subscriptions: [Subscription] = [.fcm("a"), .fcm("b"), .fcm("c"), .fcm("d", lastSeen: noon - 300 * day)]
         for (limit, isTruncated) in [(2, true), (3, true), (4, false)] {
-            var fanOut = try makeFanOut(places, maxDevices: limit)
+            var fanOut = try makeFanOut(subscriptions, maxDevices: limit)
             _ = try fanOut.resolve(batch, from: 0, limit: 100)
             #expect(fanOut.recipients(of: 0, in: batch).isTruncated == isTruncated)
         }

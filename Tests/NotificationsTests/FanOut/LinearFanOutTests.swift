@@ -105,18 +105,18 @@ struct LinearFanOutTests {
     func collidingAudiences() {
         let known = AudienceIndex()
         let other = AudienceIndex()
-        var places = Set<UInt32>()
+        var slots = Set<UInt32>()
         var found = 0
         for number in 0..<100_000 where found < 200 {
             var text = "place/\(number)"
             text.withUTF8 { text in
                 guard known.hash(UnsafeRawBufferPointer(text)) % 256 == 0 else { return }
                 found += 1
-                places.insert(other.hash(UnsafeRawBufferPointer(text)) % 256)
+                slots.insert(other.hash(UnsafeRawBufferPointer(text)) % 256)
             }
         }
         #expect(found == 200)
-        #expect(places.count > 100)
+        #expect(slots.count > 100)
     }
 
     @Test(

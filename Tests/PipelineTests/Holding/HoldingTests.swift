@@ -54,8 +54,8 @@ struct HoldingTests {
     }
 
     /// So many processes have died at offset 10 of the first partition.
-    private func notes(_ deaths: Int, at place: RecordPosition = RecordPosition(a, 10)) -> MemoryNotes {
-        MemoryNotes("\(deaths) - \(place.partition.topic) \(place.partition.partition) \(place.offset)\n")
+    private func notes(_ deaths: Int, at position: RecordPosition = RecordPosition(a, 10)) -> MemoryNotes {
+        MemoryNotes("\(deaths) - \(position.partition.topic) \(position.partition.partition) \(position.offset)\n")
     }
 
     @Test("after the first death everything is read, after the second one partition alone, after the third it is held")
@@ -98,7 +98,7 @@ struct HoldingTests {
     }
 
     @Test("a partition that was waited for in vain at another place begins to count anew")
-    func anotherPlace() {
+    func anotherPosition() {
         var process = Start(after: notes(1), at: [Self.a: 11, Self.b: 20])
         #expect(process.holding.notes == MemoryNotes())
         let next = Start(after: process.die(at: [Self.a: 11]), at: [Self.a: 11, Self.b: 20])

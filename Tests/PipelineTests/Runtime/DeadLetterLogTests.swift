@@ -9,7 +9,7 @@ import Testing
 @Suite("The log's lines about dead letters")
 struct DeadLetterLogTests {
     private let entries = LogEntries()
-    private let place = DeadLetterPlace(.noPlace, topic: "orders.events", partition: 2, offset: 7)
+    private let deadLetter = DeadLetterPosition(.noPlace, topic: "orders.events", partition: 2, offset: 7)
 
     @Test("the first has a line at once, later ones at most once in 10 s, with how many there were since")
     func limited() {
@@ -18,11 +18,11 @@ struct DeadLetterLogTests {
         let start = ContinuousClock.now
         log.committed(0, first: nil, logger, now: start)
         #expect(entries.all.isEmpty)
-        log.committed(1, first: place, logger, now: start)
-        log.committed(20, first: place, logger, now: start + .seconds(1))
+        log.committed(1, first: deadLetter, logger, now: start)
+        log.committed(20, first: deadLetter, logger, now: start + .seconds(1))
         log.committed(0, first: nil, logger, now: start + .seconds(11))
         #expect(entries.all.count == 1)
-        var next = place
+        var next = deadLetter
         next.offset = 99
         log.committed(3, first: next, logger, now: start + .seconds(12))
         #expect(entries.all.map { $0.metadata["count"] } == ["1", "23"])
@@ -41,7 +41,7 @@ struct DeadLetterLogTests {
         try driver.process(
             .order("o2", place: "p1"), .order("o3", place: ""), SampleRecord(key: "k", value: "{\"half\":"))
         found = driver.core.firstDeadLetter
-        #expect(found == DeadLetterPlace(.noPlace, topic: "orders.events", partition: 0, offset: 2))
+        #expect(found == DeadLetterPosition(.noPlace, topic: "orders.events", partition: 0, offset: 2))
         try driver.process(.order("o4", place: "p1"))
         found = driver.core.firstDeadLetter
         #expect(found == nil)

@@ -25,8 +25,8 @@ struct PipelineOracle {
     init(_ world: PipelineSimulation) {
         self.world = world
         let topics = world.configuration.topics
-        for place in world.sources {
-            orders[place] = NaiveOrders(
+        for topicPartition in world.sources {
+            orders[topicPartition] = NaiveOrders(
                 watermark: PipelineSimulation.start, maxLateness: PipelineSimulation.maxLateness)
         }
         var journals = written(topics.journal)
@@ -52,8 +52,9 @@ struct PipelineOracle {
         for (transaction, records) in left {
             problems.append("transaction \(transaction) has no offsets, and \(records.count) records")
         }
-        for place in world.sources where world.kafka.offsets[place] != reached[place] && reached[place] != nil {
-            problems.append("\(place) is at \(String(describing: world.kafka.offsets[place]))")
+        for topicPartition in world.sources
+        where world.kafka.offsets[topicPartition] != reached[topicPartition] && reached[topicPartition] != nil {
+            problems.append("\(topicPartition) is at \(String(describing: world.kafka.offsets[topicPartition]))")
         }
         forgotten = world.sources.flatMap { orders[$0]?.forgotten(at: world.doneAt - 5_000) ?? [] }
     }
@@ -75,33 +76,35 @@ struct PipelineOracle {
         checkTable(table, at: entry.clock, appended)
         if known.table != table { known = (table, devices(table)) }
         let devices = known.devices
-        var found = Dictionary(grouping: pushes.map(Self.line), by: \.place)
-        var dead = Dictionary(grouping: letters.map(Self.letter), by: \.place)
+        var found = Dictionary(grouping: pushes.map(Self.line), by: \.topicPartition)
+        var dead = Dictionary(grouping: letters.map(Self.letter), by: \.topicPartition)
         if Set(entry.ranges.map { TopicPartition(topic: $0.topic, partition: $0.partition) }) != Set(commit.after.keys)
         {
             problems.append("its ranges are \(entry.ranges), and its offsets \(commit.after)")
         }
         for (range, watermark) in zip(entry.ranges, entry.watermarks) {
-            let place = TopicPartition(topic: range.topic, partition: range.partition)
-            checkRange(range, watermark, place, commit)
+            let topicPartition = TopicPartition(topic: range.topic, partition: range.partition)
+            checkRange(range, watermark, topicPartition, commit)
             // No owner knows less of the subscriptions than the one before.
-            if zip(tables[place] ?? [], table).contains(where: { $0 > $1 }) {
-                problems.append("\(place) had the table at \(tables[place] ?? []), and has \(table)")
+            if zip(tables[topicPartition] ?? [], table).contains(where: { $0 > $1 }) {
+                problems.append("\(topicPartition) had the table at \(tables[topicPartition] ?? []), and has \(table)")
             }
-            tables[place] = table
-            var (expected, unreadable) = events(place, range, devices)
+            tables[topicPartition] = table
+            var (expected, unreadable) = events(topicPartition, range, devices)
             if let time = watermark.until {
-                expected += timers(place, range, watermark, time, entry.clock, devices)
+                expected += timers(topicPartition, range, watermark, time, entry.clock, devices)
             } else if watermark.start != watermark.end {
-                problems.append("the watermark of \(place) has moved without a tick")
+                problems.append("the watermark of \(topicPartition) has moved without a tick")
             }
-            let sent = Self.sorted(found.removeValue(forKey: place.description) ?? [])
+            let sent = Self.sorted(found.removeValue(forKey: topicPartition.description) ?? [])
             if sent != expected {
-                problems.append("\(place) from \(range.from) to \(range.to): \(sent) for \(expected)")
+                problems.append("\(topicPartition) from \(range.from) to \(range.to): \(sent) for \(expected)")
             }
-            let written = (dead.removeValue(forKey: place.description) ?? []).map(\.offset)
-            if written != unreadable { problems.append("dead letters of \(place): \(written) for \(unreadable)") }
-            happened["events", default: 0] += world.committed(place, from: range.from, to: range.to).count
+            let written = (dead.removeValue(forKey: topicPartition.description) ?? []).map(\.offset)
+            if written != unreadable {
+                problems.append("dead letters of \(topicPartition): \(written) for \(unreadable)")
+            }
+            happened["events", default: 0] += world.committed(topicPartition, from: range.from, to: range.to).count
             happened["pushes", default: 0] += sent.count
             happened["dead letters", default: 0] += written.count
         }
@@ -110,33 +113,33 @@ struct PipelineOracle {
 
     /// The offsets say what the journal says, and continue those before.
     private mutating func checkRange(
-        _ range: JournalEntry.Range, _ watermark: JournalEntry.Watermark, _ place: TopicPartition,
+        _ range: JournalEntry.Range, _ watermark: JournalEntry.Watermark, _ topicPartition: TopicPartition,
         _ commit: SimulatedKafka.Commit
     ) {
-        let isOrders = place.topic == world.configuration.topics.events
-        let covered = world.committed(place, from: range.from, to: range.to)
+        let isOrders = topicPartition.topic == world.configuration.topics.events
+        let covered = world.committed(topicPartition, from: range.from, to: range.to)
         func offset(_ offset: Int64, _ watermark: TimerWatermark, newest: WallTime) -> CommittedOffset {
             let metadata = OffsetMetadata(
                 watermark: watermark, partitions: isOrders ? PipelineSimulation.partitions : 1, newestTimestamp: newest)
             return CommittedOffset(offset: Offset(offset), metadata: metadata.text)
         }
-        let before = newest[place] ?? .epoch
+        let before = newest[topicPartition] ?? .epoch
         let after = covered.last?.time ?? before
-        newest[place] = after
+        newest[topicPartition] = after
         let moves = [
-            (commit.before[place], offset(range.from, watermark.start, newest: before)),
-            (commit.after[place], offset(range.to, watermark.end, newest: after)),
-            (commit.before[place], reached[place] ?? commit.before[place]!),
+            (commit.before[topicPartition], offset(range.from, watermark.start, newest: before)),
+            (commit.after[topicPartition], offset(range.to, watermark.end, newest: after)),
+            (commit.before[topicPartition], reached[topicPartition] ?? commit.before[topicPartition]!),
         ]
         for (found, expected) in moves where found != expected {
-            problems.append("\(place) is committed at \(String(describing: found)) instead of \(expected)")
+            problems.append("\(topicPartition) is committed at \(String(describing: found)) instead of \(expected)")
         }
-        reached[place] = commit.after[place]
+        reached[topicPartition] = commit.after[topicPartition]
         let first = covered.first
         if range.first.map({ Int($0.offset) }) != first?.offset || range.first?.timestamp != first?.time {
-            problems.append("the first record of \(place) is \(String(describing: range.first))")
+            problems.append("the first record of \(topicPartition) is \(String(describing: range.first))")
         }
-        if range.incomplete != nil { problems.append("\(place) is incomplete") }
+        if range.incomplete != nil { problems.append("\(topicPartition) is incomplete") }
     }
 
     /// It is no older than it may be, and nothing is in it that nobody could read.
@@ -149,10 +152,10 @@ struct PipelineOracle {
             since = since - frozen
         }
         for number in 0..<2 {
-            let place = world.subscriptions(number)
-            let allowed = world.end(of: place, at: since)...world.end(of: place, at: appended)
+            let topicPartition = world.subscriptions(number)
+            let allowed = world.end(of: topicPartition, at: since)...world.end(of: topicPartition, at: appended)
             if table.count != 2 || !allowed.contains(Int(table[number])) {
-                problems.append("the table of \(clock) is at \(table), not within \(allowed) of \(place)")
+                problems.append("the table of \(clock) is at \(table), not within \(allowed) of \(topicPartition)")
             }
         }
     }
@@ -176,17 +179,17 @@ struct PipelineOracle {
     // MARK: What it should have written
 
     private mutating func events(
-        _ place: TopicPartition, _ range: JournalEntry.Range, _ devices: [String: [String]]
+        _ topicPartition: TopicPartition, _ range: JournalEntry.Range, _ devices: [String: [String]]
     ) -> (pushes: [String], unreadable: [Int]) {
         var pushes: [String] = []
         var unreadable: [Int] = []
-        for (offset, time, input) in world.committed(place, from: range.from, to: range.to) {
+        for (offset, time, input) in world.committed(topicPartition, from: range.from, to: range.to) {
             switch input {
             case .event(let facts):
-                guard let push = orders[place]?.fold(facts, at: time) else { continue }
-                pushes += Self.lines(push, from: "\(place)/\(offset)", devices)
+                guard let push = orders[topicPartition]?.fold(facts, at: time) else { continue }
+                pushes += Self.lines(push, from: "\(topicPartition)/\(offset)", devices)
             case .request(let audience):
-                pushes += (devices[audience] ?? []).map { "\(place)/\(offset)    \($0)" }
+                pushes += (devices[audience] ?? []).map { "\(topicPartition)/\(offset)    \($0)" }
             case .unreadable: unreadable.append(offset)
             case .subscription: continue
             }
@@ -196,27 +199,32 @@ struct PipelineOracle {
 
     /// - Parameter time: T.
     private mutating func timers(
-        _ place: TopicPartition, _ range: JournalEntry.Range, _ watermark: JournalEntry.Watermark, _ time: WallTime,
+        _ topicPartition: TopicPartition, _ range: JournalEntry.Range, _ watermark: JournalEntry.Watermark,
+        _ time: WallTime,
         _ clock: WallTime, _ devices: [String: [String]]
     ) -> [String] {
-        if time > clock || time < ticks[place] ?? .epoch || watermark.end < watermark.start
+        if time > clock || time < ticks[topicPartition] ?? .epoch || watermark.end < watermark.start
             || watermark.end > TimerWatermark(time)
         {
-            problems.append("a tick of \(place) at \(time), by \(clock), after \(ticks[place] ?? .epoch): \(watermark)")
+            problems.append(
+                "a tick of \(topicPartition) at \(time), by \(clock), after \(ticks[topicPartition] ?? .epoch): \(watermark)"
+            )
         }
-        ticks[place] = time
+        ticks[topicPartition] = time
         // What could be read at T comes before it.
-        if let left = world.committed(place, from: range.to, to: Int64(world.end(of: place, at: time))).first {
-            problems.append("a tick of \(place) at \(time) comes before offset \(left.offset)")
+        if let left = world.committed(
+            topicPartition, from: range.to, to: Int64(world.end(of: topicPartition, at: time))
+        ).first {
+            problems.append("a tick of \(topicPartition) at \(time) comes before offset \(left.offset)")
         }
         guard
-            let (pushes, drops) = orders[place]?.fire(
+            let (pushes, drops) = orders[topicPartition]?.fire(
                 reaching: .init(w: watermark.end.time, p: watermark.end.splitText), until: time, clock: clock)
         else { return [] }
         happened["timers", default: 0] += pushes.count
         if watermark.end.split != nil { happened["split instants", default: 0] += 1 }
         for drop in drops { happened[drop.label, default: 0] += 1 }
-        return pushes.flatMap { Self.lines($0, from: "\(place)/\(range.to)", devices) }
+        return pushes.flatMap { Self.lines($0, from: "\(topicPartition)/\(range.to)", devices) }
     }
 
     private static func lines(_ push: NaiveOrders.Push, from source: String, _ devices: [String: [String]]) -> [String]
@@ -226,7 +234,7 @@ struct PipelineOracle {
 
     // MARK: What it wrote
 
-    private static func line(_ record: ProducerRecord) -> (place: String, head: String, device: String) {
+    private static func line(_ record: ProducerRecord) -> (topicPartition: String, head: String, device: String) {
         let text = String(decoding: record.value ?? [], as: UTF8.self)
         func field(_ name: String) -> String {
             guard let start = text.firstRange(of: "\\\"\(name)\\\":\\\"")?.upperBound else { return "" }
@@ -243,7 +251,7 @@ struct PipelineOracle {
     }
 
     /// The devices of a notification, which may come in any order, ascending.
-    private static func sorted(_ lines: [(place: String, head: String, device: String)]) -> [String] {
+    private static func sorted(_ lines: [(topicPartition: String, head: String, device: String)]) -> [String] {
         var sorted: [(head: String, devices: [String])] = []
         for line in lines {
             if sorted.last?.head == line.head {
@@ -255,7 +263,7 @@ struct PipelineOracle {
         return sorted.flatMap { line in line.devices.sorted().map { "\(line.head) \($0)" } }
     }
 
-    private static func letter(_ record: ProducerRecord) -> (place: String, offset: Int) {
+    private static func letter(_ record: ProducerRecord) -> (topicPartition: String, offset: Int) {
         func header(_ name: String) -> String {
             text(record.headers.first { $0.name == "__connect.errors.\(name)" })
         }

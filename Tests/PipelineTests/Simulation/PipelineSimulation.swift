@@ -96,18 +96,18 @@ final class PipelineSimulation: @unchecked Sendable {
 
     /// What was committed of a partition, in its order.
     func committed(
-        _ place: TopicPartition, from start: Int64, to end: Int64
+        _ topicPartition: TopicPartition, from start: Int64, to end: Int64
     ) -> [(offset: Int, time: WallTime, input: Input)] {
-        guard let entries = kafka.logs[place]?.entries else { return [] }
+        guard let entries = kafka.logs[topicPartition]?.entries else { return [] }
         return (Int(start)..<max(Int(start), min(Int(end), entries.count))).compactMap { offset in
-            guard entries[offset].isCommitted, let input = inputs[place]?[offset] else { return nil }
+            guard entries[offset].isCommitted, let input = inputs[topicPartition]?[offset] else { return nil }
             return (offset, entries[offset].record?.timestamp ?? .epoch, input)
         }
     }
 
     /// The last stable offset at a time.
-    func end(of place: TopicPartition, at time: WallTime) -> Int {
-        ends[place]?.last { $0.since <= time }?.end ?? 0
+    func end(of topicPartition: TopicPartition, at time: WallTime) -> Int {
+        ends[topicPartition]?.last { $0.since <= time }?.end ?? 0
     }
 
     // MARK: What happens
@@ -122,9 +122,9 @@ final class PipelineSimulation: @unchecked Sendable {
             outage: isFaulty && baton.isOne(of: 2) ? .seconds(baton.draw(60...2_400)) : .zero
         ) { [self] in
             doneAt = kafka.now
-            return sources.allSatisfy { place in
-                let last = kafka.logs[place]?.committedOffsets.last ?? -1
-                return kafka.offsets[place]?.offset.value ?? 0 > last
+            return sources.allSatisfy { topicPartition in
+                let last = kafka.logs[topicPartition]?.committedOffsets.last ?? -1
+                return kafka.offsets[topicPartition]?.offset.value ?? 0 > last
             } && PipelineOracle(self).forgotten.isEmpty
         }
         let oracle = PipelineOracle(self)
@@ -153,45 +153,48 @@ final class PipelineSimulation: @unchecked Sendable {
             if role.isDown { return }
             number += 1
             let producer = baton.isOne(of: 4) ? number : nil
-            let places = Set((0..<baton.draw(1...4)).map { _ in write(by: producer) })
-            for place in places.sorted() {
+            let topicPartitions = Set((0..<baton.draw(1...4)).map { _ in write(by: producer) })
+            for topicPartition in topicPartitions.sorted() {
                 guard let producer else { continue }
                 let isCommit = !baton.isOne(of: 3)
                 baton.after(baton.milliseconds(0...2_000)) { [self] in
-                    kafka.mark(place, of: producer, isCommit: isCommit)
-                    noteEnd(of: place)
+                    kafka.mark(topicPartition, of: producer, isCommit: isCommit)
+                    noteEnd(of: topicPartition)
                 }
             }
         }
     }
 
-    private func noteEnd(of place: TopicPartition) {
-        ends[place, default: []].append((kafka.now, kafka.logs[place]?.lastStable ?? 0))
+    private func noteEnd(of topicPartition: TopicPartition) {
+        ends[topicPartition, default: []].append((kafka.now, kafka.logs[topicPartition]?.lastStable ?? 0))
     }
 
     private func write(by producer: Int?) -> TopicPartition {
         number += 1
-        let (record, place, input): (ProducerRecord, TopicPartition, Input) =
+        let (record, topicPartition, input): (ProducerRecord, TopicPartition, Input) =
             switch baton.draw(0...9) {
             case 0..<6: event()
             case 6: request()
             default: subscription()
             }
-        let offset = kafka.append(record, to: place, by: producer)
-        inputs[place, default: [:]][offset] = input
-        noteEnd(of: place)
-        return place
+        let offset = kafka.append(record, to: topicPartition, by: producer)
+        inputs[topicPartition, default: [:]][offset] = input
+        noteEnd(of: topicPartition)
+        return topicPartition
     }
 
     private func event() -> (ProducerRecord, TopicPartition, Input) {
         let order = baton.draw(0...NaiveOrders.mostOrders - 1)
-        let place = TopicPartition(topic: configuration.topics.events, partition: Int32(order) % Self.partitions)
-        if baton.isOne(of: 15) { return (ProducerRecord(key: nil, value: Array("{".utf8)), place, .unreadable) }
-        let known = inputs[place]?.keys.sorted().suffix(12).randomElement(using: &baton.generator)
-        if baton.isOne(of: 8), let known, let record = kafka.logs[place]?.entries[known].record,
-            let input = inputs[place]?[known]
+        let topicPartition = TopicPartition(
+            topic: configuration.topics.events, partition: Int32(order) % Self.partitions)
+        if baton.isOne(of: 15) {
+            return (ProducerRecord(key: nil, value: Array("{".utf8)), topicPartition, .unreadable)
+        }
+        let known = inputs[topicPartition]?.keys.sorted().suffix(12).randomElement(using: &baton.generator)
+        if baton.isOne(of: 8), let known, let record = kafka.logs[topicPartition]?.entries[known].record,
+            let input = inputs[topicPartition]?[known]
         {
-            return (ProducerRecord(key: record.key, value: record.value), place, input)
+            return (ProducerRecord(key: record.key, value: record.value), topicPartition, input)
         }
         let (type, name): (EventType, String) =
             switch baton.draw(0...3) {
@@ -215,7 +218,7 @@ final class PipelineSimulation: @unchecked Sendable {
         let sample = StageSupport.event(
             facts.order, name, status: facts.status, slot: slot, at: kafka.now, occurred: facts.occurred, id: facts.id,
             place: Self.place(of: facts.order))
-        return (ProducerRecord(key: Array(facts.order.utf8), value: sample.value), place, .event(facts))
+        return (ProducerRecord(key: Array(facts.order.utf8), value: sample.value), topicPartition, .event(facts))
     }
 
     /// Of an order.
@@ -269,14 +272,14 @@ final class PipelineSimulation: @unchecked Sendable {
             host: host, configuration: configuration, audienceRule: OrderAudiences(), clients: process,
             meter: PipelineMeter(metrics: Metrics()))
         defer { counts.add(context.meter.reading.counts) }
-        let places = (0..<2).map(subscriptions)
+        let topicPartitions = (0..<2).map(subscriptions)
         let now = context.clock.now()
         let found = try host.untilItWorks(.silent) { () throws(KafkaError) in
-            try process.endOffsets(places, [:], { _ in })
+            try process.endOffsets(topicPartitions, [:], { _ in })
         }
         let topic = SubscriptionTopic(
             name: configuration.topics.subscriptions, startOffsets: [0, 0],
-            endOffsets: places.map { found[$0]?.value ?? 0 }, deleteRetention: .seconds(60))
+            endOffsets: topicPartitions.map { found[$0]?.value ?? 0 }, deleteRetention: .seconds(60))
         let table = try SubscriptionTable.open(directory: state.table, topic: topic, now: now).table
         let following = Following()
         baton.start { following.follow(table, topic, context) }

@@ -44,7 +44,7 @@ struct PipelineTenantTests {
         worker.close()
     }
 
-    private func place(_ number: Int32) -> TopicPartition {
+    private func topicPartition(_ number: Int32) -> TopicPartition {
         TopicPartition(topic: configuration.topics.events, partition: number)
     }
 
@@ -63,7 +63,8 @@ struct PipelineTenantTests {
     {
         var batch = RecordBatch()
         for offset in offsets {
-            batch.append(copying: ProducerRecord(key: nil, value: Array(value.utf8)), at: offset, of: place(partition))
+            batch.append(
+                copying: ProducerRecord(key: nil, value: Array(value.utf8)), at: offset, of: topicPartition(partition))
         }
         return batch
     }
@@ -93,7 +94,7 @@ struct PipelineTenantTests {
             next = try worker.tenant.take(batch, from: next, of: 0, time)
             #expect(next == expected)
         }
-        let position = worker.tenant.position(place(0))
+        let position = worker.tenant.position(topicPartition(0))
         #expect(position == 6)
         end(worker)
     }
@@ -109,7 +110,7 @@ struct PipelineTenantTests {
         next = try worker.tenant.take(batch, from: next, of: 0, time)
         worker.tenant.aborted()
         worker.tenant.forgetRecords()
-        let position = worker.tenant.position(place(0))
+        let position = worker.tenant.position(topicPartition(0))
         #expect(next == 2 && position == 4)
         // What is left of the batch is not taken up.
         let again = try worker.tenant.take(records(0, 4..<6, "{"), from: 0, of: 0, time)
@@ -121,7 +122,7 @@ struct PipelineTenantTests {
     func fold() throws {
         var worker = try worker(context())
         assign(&worker.tenant, folded: 1)
-        let before = (worker.tenant.position(place(0)), worker.tenant.unfinished(place(0)))
+        let before = (worker.tenant.position(topicPartition(0)), worker.tenant.unfinished(topicPartition(0)))
         #expect(before == (1, 3))
         _ = try worker.tenant.take(records(1, 3..<4), from: 0, of: 0, time)
         _ = try worker.tenant.take(records(0, 1..<2), from: 0, of: 0, time)
@@ -129,8 +130,8 @@ struct PipelineTenantTests {
         let isFolding = worker.tenant.refolding != nil
         #expect(events == 1 && isFolding)
         // The rest of the fold are a transaction's marks.
-        worker.tenant.reached(3, of: place(0))
-        let position = worker.tenant.position(place(0))
+        worker.tenant.reached(3, of: topicPartition(0))
+        let position = worker.tenant.position(topicPartition(0))
         let isDone = worker.tenant.refolding == nil
         #expect(position == 3 && isDone)
         end(worker)
@@ -147,7 +148,7 @@ struct PipelineTenantTests {
         worker.tenant.aborted()
         worker.tenant.forgetRecords()
         _ = worker.tenant.refresh(isIdle: true)
-        let position = worker.tenant.position(place(0))
+        let position = worker.tenant.position(topicPartition(0))
         let isFolding = worker.tenant.refolding != nil
         #expect(position == 1 && isFolding)
         end(worker)
@@ -160,7 +161,7 @@ struct PipelineTenantTests {
         _ = try worker.tenant.take(records(0, 1..<2), from: 0, of: 0, time)
         worker.tenant.release(.toOthers)
         let folds = worker.tenant.folds.offsets
-        let position = worker.tenant.position(place(0))
+        let position = worker.tenant.position(topicPartition(0))
         #expect(folds == [0: 2, 1: 3] && position == nil)
         end(worker)
     }
@@ -331,8 +332,9 @@ struct PipelineTenantTests {
             toFile: PartitionHolds.path(in: folder.path), atomically: true, encoding: .utf8)
         context.holds.open(in: folder.path)
         var worker = try worker(context)
-        _ = context.holds.enter(worker.tenant.reader, [place(0)])
-        let isTaken = context.holds.take(worker.tenant.reader, [place(0): 3], ends: [place(0): 9], .silent)
+        _ = context.holds.enter(worker.tenant.reader, [topicPartition(0)])
+        let isTaken = context.holds.take(
+            worker.tenant.reader, [topicPartition(0): 3], ends: [topicPartition(0): 9], .silent)
         worker.tenant.release(.toOthers)
         let inTurn = worker.tenant.memberSettings([:])
         worker.tenant.release(.toOthers)
@@ -355,7 +357,7 @@ struct PipelineTenantTests {
     /// Joins the group and locates its partition.
     private func locate(_ worker: inout StreamWorker<PipelineTenant>) throws {
         let deadline = ContinuousClock.now + .seconds(30)
-        while worker.places.isEmpty, .now < deadline {
+        while worker.partitions.isEmpty, .now < deadline {
             try worker.serveGroup(timeout: .milliseconds(50))
             if let search = worker.assignment.search { try worker.locate(search) }
         }
@@ -369,10 +371,10 @@ struct PipelineTenantTests {
             configuration.from = from
             var worker = try worker(context())
             try locate(&worker)
-            let committed = try worker.consumer.committed([place(0)], timeout: .seconds(10))
-            #expect(committed[place(0)]?.offset == Offset(offset))
-            #expect(OffsetMetadata(parsing: committed[place(0)]?.metadata ?? "")?.partitions == 1)
-            let (known, position) = (worker.committed, worker.tenant.position(place(0)))
+            let committed = try worker.consumer.committed([topicPartition(0)], timeout: .seconds(10))
+            #expect(committed[topicPartition(0)]?.offset == Offset(offset))
+            #expect(OffsetMetadata(parsing: committed[topicPartition(0)]?.metadata ?? "")?.partitions == 1)
+            let (known, position) = (worker.committed, worker.tenant.position(topicPartition(0)))
             #expect(known == committed && position == offset)
             end(worker)
         }
@@ -383,7 +385,7 @@ struct PipelineTenantTests {
         configuration.from = nil
         var empty = try worker(context())
         try locate(&empty)
-        let position = empty.tenant.position(place(0))
+        let position = empty.tenant.position(topicPartition(0))
         #expect(position == 0)
         end(empty)
         try cluster.write(["{"], to: configuration.topics.events)
@@ -402,11 +404,11 @@ struct PipelineTenantTests {
         configuration.topics.requests = "requests"
         try cluster.createTopic("requests", partitions: 1)
         let requests = TopicPartition(topic: "requests", partition: 0)
-        for (lost, isOver) in [(requests, false), (place(0), true)] {
+        for (lost, isOver) in [(requests, false), (topicPartition(0), true)] {
             configuration.groupID = "lost-\(lost.topic)"
             let reader = try Consumer(assigning: configuration.kafka, group: configuration.groupID)
             var offsets: [TopicPartition: CommittedOffset] = [:]
-            for each in [requests, place(0)] {
+            for each in [requests, topicPartition(0)] {
                 offsets[each] = CommittedOffset(
                     offset: Offset(each == lost ? 7 : 0),
                     metadata: OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0).text)

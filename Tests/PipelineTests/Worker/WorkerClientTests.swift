@@ -84,11 +84,11 @@ struct WorkerClientTests {
         let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
         var worker = try StreamWorker.reading(context)
-        let place = TopicPartition(topic: configuration.topics.events, partition: 0)
-        worker.assignment.assigned([place], now: .now)
+        let topicPartition = TopicPartition(topic: configuration.topics.events, partition: 0)
+        worker.assignment.assigned([topicPartition], now: .now)
         try worker.assignment.located()
         try worker.assignment.started()
-        worker.places = [place]
+        worker.partitions = [topicPartition]
         context.board.started()
         worker.tenant.report(.locating, lag: nil)
         #expect(context.board.readiness(context.host, tableBehind: nil).reasons == [.noPosition(workers: [0])])

@@ -49,7 +49,7 @@ struct DeadLetterTests {
         let memory = Memory()
         let twice = headers([("a", "1")] + Self.family() + [("b", nil)] + Self.family("no_place", offset: 40), memory)
         let reason = try #require(DeadLetterReason(twice))
-        #expect(reason.place == Coordinates(partition: 3, offset: 40) && reason.originalHeaders == 9)
+        #expect(reason.coordinates == Coordinates(partition: 3, offset: 40) && reason.originalHeaders == 9)
         #expect(reason.code == "no_place" && reason.topic == "orders.events" && reason.message == "why")
         #expect(!reason.isTruncated)
         #expect(DeadLetterReason(headers(Self.family(truncated: true), memory))?.isTruncated == true)
@@ -128,7 +128,7 @@ struct DeadLetterTests {
         #expect(texts(event) == ["traceparent=00-1", "none=null", mark] + coordinates)
         #expect(event.key == Array("o".utf8) && event.value == Array(Self.good.utf8) && event.partition == 3)
         #expect(event.timestamp == Self.now)
-        #expect(candidate.place == Coordinates(partition: 1, offset: 5) && candidate.order == "o")
+        #expect(candidate.coordinates == Coordinates(partition: 1, offset: 5) && candidate.order == "o")
         #expect(candidate.event == Self.event(3, 17) && candidate.touchesState)
         // Put back before, and failed again: the original coordinates stay, and the markers name this dead letter.
         let before =
@@ -159,13 +159,15 @@ struct DeadLetterTests {
 
     @Test("the later events show what was put back, by anybody, and which orders have newer events")
     func behind() throws {
-        func candidate(_ offset: Int64, key: String = "o", place: Int64) -> DeadLetterCandidate {
+        func candidate(_ offset: Int64, key: String = "o", deadLetter: Int64) -> DeadLetterCandidate {
             DeadLetterCandidate(
-                place: Coordinates(partition: 1, offset: place), event: Self.event(0, offset),
+                coordinates: Coordinates(partition: 1, offset: deadLetter), event: Self.event(0, offset),
                 code: "no_place", type: "event_order_created", order: key, time: 0, timestamp: 0, key: Array(key.utf8),
                 touchesState: true, home: 0)
         }
-        let candidates = [candidate(10, place: 0), candidate(12, place: 1), candidate(14, key: "n", place: 2)]
+        let candidates = [
+            candidate(10, deadLetter: 0), candidate(12, deadLetter: 1), candidate(14, key: "n", deadLetter: 2),
+        ]
         let index = PutBackIndex(
             candidates, dead: Set(candidates.map(\.event)), configuration.topics, id: "mine")
         let memory = Memory()
@@ -175,9 +177,9 @@ struct DeadLetterTests {
                     topic: "orders.events", partition: 0, offset: offset, timestamp: nil, key: memory.copy(key),
                     value: nil, headers: 0..<0), of: .orders, headers: headers(pairs, memory))
         }
-        func mark(_ place: Int, by id: String, offset: Int) -> [(String, String?)] {
+        func mark(_ deadLetter: Int, by id: String, offset: Int) -> [(String, String?)] {
             [
-                ("__connect.errors.offset", "\(offset)"), ("replay-of", "notifications.dead-letters/1/\(place)"),
+                ("__connect.errors.offset", "\(offset)"), ("replay-of", "notifications.dead-letters/1/\(deadLetter)"),
                 ("replay", id),
             ]
         }
@@ -198,7 +200,7 @@ struct DeadLetterTests {
     func elsewhere() throws {
         let memory = Memory()
         let candidate = DeadLetterCandidate(
-            place: Coordinates(partition: 0, offset: 0), event: Self.event(0, 10), code: "no_place",
+            coordinates: Coordinates(partition: 0, offset: 0), event: Self.event(0, 10), code: "no_place",
             type: "event_order_created", order: "o", time: 500, timestamp: 500, key: Array("o".utf8),
             touchesState: true,
             home: 0)
@@ -213,7 +215,7 @@ struct DeadLetterTests {
         }
         #expect(isLate(partition: 0, offset: 11, time: 0) && !isLate(partition: 0, offset: 9, time: 900))
         #expect(isLate(partition: 1, offset: 0, time: 500) && !isLate(partition: 1, offset: 99, time: 499))
-        // An event that was put back counts at its original place, wherever it is now.
+        // An event that was put back counts at its original offset, wherever it is now.
         let mark: [(String, String?)] = [
             ("__connect.errors.partition", "0"), ("__connect.errors.offset", "9"),
             ("replay-of", "notifications.dead-letters/0/7"), ("replay", "x"),
@@ -257,7 +259,7 @@ struct DeadLetterTests {
     func turn() throws {
         let memory = Memory()
         let candidate = DeadLetterCandidate(
-            place: Coordinates(partition: 1, offset: 4), event: Self.event(0, 10), code: "no_place",
+            coordinates: Coordinates(partition: 1, offset: 4), event: Self.event(0, 10), code: "no_place",
             type: "event_order_created", order: "o", time: 500, timestamp: 500, key: Array("o".utf8),
             touchesState: true,
             home: 0)

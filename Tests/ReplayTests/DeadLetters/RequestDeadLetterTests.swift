@@ -144,29 +144,31 @@ struct RequestDeadLetterTests {
 
     @Test("a value that a person has repaired is judged instead of the request's own")
     func repaired() throws {
-        let place = Coordinates(partition: 1, offset: 5)
-        let verdict = judge("no JSON") { $0.repaired = [place: Array(Self.good.utf8)] }
+        let coordinates = Coordinates(partition: 1, offset: 5)
+        let verdict = judge("no JSON") { $0.repaired = [coordinates: Array(Self.good.utf8)] }
         guard case .candidate(let candidate, let record) = verdict else {
             Issue.record("it stays")
             return
         }
         #expect(candidate.source == .requests && record.value == Array(Self.good.utf8))
-        #expect(left(judge { $0.repaired = [place: Array("no JSON".utf8)] })?.code == .invalidJSON)
+        #expect(left(judge { $0.repaired = [coordinates: Array("no JSON".utf8)] })?.code == .invalidJSON)
     }
 
     @Test("each topic shows what is back in it, and requests have no newer ones")
     func behind() throws {
         let memory = Memory()
-        func candidate(_ source: SourceKind, offset: Int64, place: Int64) -> DeadLetterCandidate {
+        func candidate(_ source: SourceKind, offset: Int64, deadLetter: Int64) -> DeadLetterCandidate {
             DeadLetterCandidate(
-                place: Coordinates(partition: 1, offset: place),
+                coordinates: Coordinates(partition: 1, offset: deadLetter),
                 event: EventCoordinates(SourcePartition(source, 0), offset: offset), code: "bad_request", type: "app",
                 order: nil, time: 0, timestamp: 0, expiresAt: nil, key: Array("same key".utf8),
                 touchesState: source == .orders, home: 0)
         }
         // The same offset in both topics.
-        let (request, order) = (candidate(.requests, offset: 10, place: 0), candidate(.orders, offset: 10, place: 1))
-        let other = candidate(.requests, offset: 11, place: 2)
+        let (request, order) = (
+            candidate(.requests, offset: 10, deadLetter: 0), candidate(.orders, offset: 10, deadLetter: 1)
+        )
+        let other = candidate(.requests, offset: 11, deadLetter: 2)
         func index(
             _ records: (source: SourceKind, offset: Int64, headers: [(String, String?)])...
         ) -> PutBackIndex {
@@ -189,8 +191,8 @@ struct RequestDeadLetterTests {
         #expect(byHand.isPutBack(request) && !byHand.isPutBack(order) && !byHand.isPutBack(other))
         // A request in the topic of events is not back where it belongs.
         #expect(!index((.orders, 20, Self.family(partition: 0, offset: 10))).isPutBack(request))
-        func mark(_ place: Int, by id: String) -> [(String, String?)] {
-            [("replay-of", "notifications.dead-letters/1/\(place)"), ("replay", id)]
+        func mark(_ deadLetter: Int, by id: String) -> [(String, String?)] {
+            [("replay-of", "notifications.dead-letters/1/\(deadLetter)"), ("replay", id)]
         }
         let marked = index((.requests, 20, mark(0, by: "mine")), (.requests, 21, mark(2, by: "another")))
         #expect(

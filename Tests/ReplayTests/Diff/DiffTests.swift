@@ -82,7 +82,7 @@ struct DiffTests {
         stranger.key = Array("another device".utf8)
         let more = try compare(toy, with: toy.pushes + [stranger])
         #expect(more.extra == 1 && more.extraExamples.first?.source.hasPrefix("requests/1/") == true)
-        // The event at the same place of the other topic is another one.
+        // The event at the same coordinates of the other topic is another one.
         var moved = one
         let source = (one.header("source") ?? "").replacing("notifications.requests", with: "orders.events")
         let header = try #require(moved.headers.firstIndex { $0.name == "source" })

@@ -9,12 +9,12 @@ import Testing
 
 @Suite("The journal, read again")
 struct JournalTests {
-    private let place = Coordinates(partition: 1, offset: 2)
+    private let coordinates = Coordinates(partition: 1, offset: 2)
 
     private func read(_ text: String) throws(JournalProblem) -> [JournalStep] {
         let parser = JournalParser(topics: ToyPipeline.topics)
         let result = Array(text.utf8).withUnsafeBytes { bytes in
-            Result { () throws(JournalProblem) in try parser.read(bytes, at: place) }
+            Result { () throws(JournalProblem) in try parser.read(bytes, at: coordinates) }
         }
         return try result.get()
     }
@@ -66,11 +66,11 @@ struct JournalTests {
             JournalStep(
                 partition: 3, from: 10, to: 15, watermarkBefore: TimerWatermark(5), watermarkAfter: TimerWatermark(5),
                 clock: 77, table: [3, 0], rules: "0123456789abcdef", group: "carillon", cluster: "abc",
-                dispatch: "notifications.dispatch", first: first, isIncomplete: true, place: place),
+                dispatch: "notifications.dispatch", first: first, isIncomplete: true, coordinates: coordinates),
             JournalStep(
                 partition: 4, from: 7, to: 7, watermarkBefore: before, watermarkAfter: after, until: 20, clock: 77,
                 table: [3, 0], rules: "0123456789abcdef", group: "carillon", cluster: "abc",
-                dispatch: "notifications.dispatch", place: place),
+                dispatch: "notifications.dispatch", coordinates: coordinates),
         ]
         #expect(try read(Self.entry) == expected && expected[1].hasTick && !expected[0].hasTick)
         #expect(try read(Self.entry.replacing("[3,0]", with: "null")).first?.table == nil)
@@ -102,7 +102,7 @@ struct JournalTests {
         }
         let index = try journal()
         try index.append([step(0, 10)])
-        index.note(.malformed("group is missing"), at: place)
+        index.note(.malformed("group is missing"), at: coordinates)
         index.note(.malformed("it is not JSON"), at: Coordinates(partition: 1, offset: 3))
         #expect(
             try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<10]).notes
@@ -116,7 +116,7 @@ struct JournalTests {
         let problem = try #require(throws: JournalProblem.self) { try read(text) }
         #expect(problem == .anotherVersion)
         try index.append([step(0, 10)])
-        index.note(problem, at: place)
+        index.note(problem, at: coordinates)
         let refusal = try #require(throws: ReplayRefusal.self) {
             try ReplayPlanner(journal: index, isCut: false).plan([0: 0..<10])
         }
@@ -132,7 +132,7 @@ struct JournalTests {
         JournalStep(
             partition: partition, from: from, to: to, watermarkBefore: before, watermarkAfter: after ?? before,
             until: after?.time, clock: 1, table: from == 0 ? nil : [from, 3], rules: "r", group: group,
-            dispatch: dispatch, place: Coordinates(partition: 0, offset: from))
+            dispatch: dispatch, coordinates: Coordinates(partition: 0, offset: from))
     }
 
     private func journal(of group: String = "a") throws -> JournalIndex {

@@ -204,7 +204,7 @@ struct RedriveTests {
     func both() throws {
         let toy = try ToyPipeline.lived(seed: 46, requests: true)
         let first = try select(toy, dispatched: nil) { $0.now = 0 }
-        let sources = first.entries.map(\.place.partition.source)
+        let sources = first.entries.map(\.coordinates.partition.source)
         #expect(sources == sources.sorted { $0.rawValue < $1.rawValue } && Set(sources) == [.orders, .requests])
         let none = try select(toy, dispatched: toy.pushes) { $0.now = 0 }
         #expect(none.plan.remaining == 0 && none.omitted(.alreadySent) == first.plan.remaining)

@@ -34,15 +34,15 @@ struct UndeliveredTests {
         return index
     }
 
-    /// The outcomes of records of the dispatch topic, by their places there.
+    /// The outcomes of records of the dispatch topic, by their offsets there.
     private func outcomes(
         _ records: [RenderedRecord], _ ends: [Int: DeliveryOutcome], topic: String = "notifications.dispatch"
     ) throws -> DeliveredPushes {
         let outcomes = try DeliveredPushes(topic: "notifications.dispatch", Scratch())
-        for (place, end) in ends {
+        for (offset, end) in ends {
             var record = DeliveryRecord.sample(
-                end, at: Int64(place), messageID: records[place].header("message-id") ?? "",
-                device: String(decoding: records[place].key, as: UTF8.self))
+                end, at: Int64(offset), messageID: records[offset].header("message-id") ?? "",
+                device: String(decoding: records[offset].key, as: UTF8.self))
             record.topic = topic
             try outcomes.append(record)
         }

@@ -185,7 +185,7 @@ struct ToyPipeline: ~Copyable {
                     rules: configuration.rulesHash, group: configuration.groupID, cluster: "toy",
                     dispatch: configuration.topics.dispatch,
                     first: fingerprint(logs[partition], committed[partition]..<ends[partition]),
-                    place: Coordinates(partition: 0, offset: Int64(journal.count))))
+                    coordinates: Coordinates(partition: 0, offset: Int64(journal.count))))
         }
         core.endTransaction()
         core.commit()
@@ -212,7 +212,7 @@ struct ToyPipeline: ~Copyable {
                     clock: clock, table: core.tableOffsets, rules: configuration.rulesHash,
                     group: configuration.groupID, cluster: "toy", dispatch: configuration.topics.dispatch,
                     first: fingerprint(requests[partition], range),
-                    place: Coordinates(partition: 0, offset: Int64(journal.count))))
+                    coordinates: Coordinates(partition: 0, offset: Int64(journal.count))))
         }
     }
 

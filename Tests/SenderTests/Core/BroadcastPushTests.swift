@@ -74,14 +74,14 @@ struct BroadcastPushTests {
     @Test(
         "broadcasts have three quarters of the places in flight, and half while orders wait: an order finds one at once"
     )
-    func places() {
+    func slots() {
         var lane = lane { $0.inFlight = 8 }
         for device in 0..<20 as Range<UInt64> { lane.dispatch(.broadcasts, device: device, broadcast: 5, now: start) }
         #expect(lane.sendNames(now: start).count == 6)
         for device in 100..<110 as Range<UInt64> { lane.dispatch(device: device, now: start) }
         var requests = lane.core.takeRequests(now: start)
         #expect(requests.map(\.record.messageID) == ["m0", "m1"])
-        // Tag 1 to 6 are broadcasts: their places are the orders', as long as those wait.
+        // Tag 1 to 6 are broadcasts: their slots are the orders', as long as those wait.
         for tag in 1...2 as ClosedRange<UInt64> {
             _ = lane.core.answer(tag, .accepted(providerID: nil), status: 200, now: start)
         }
@@ -90,7 +90,7 @@ struct BroadcastPushTests {
     }
 
     @Test("orders that wait for something else than a place leave broadcasts half of the places")
-    func halfOfThePlaces() {
+    func halfOfTheSlots() {
         var lane = lane { $0.inFlight = 8 }
         lane.core.setCredential(1, isReady: false, now: start)
         lane.dispatch(device: 100, credential: 1, now: start)

@@ -108,8 +108,8 @@ struct LaneTransactionTests {
     func takeOverToRetry() {
         var lane = Lane(committed: Self.unclean, ends: [5, 0, 0, 0])
         lane.core.lose(0)
-        let places = [Self.unclean] + Array(repeating: Lane.clean, count: 3)
-        lane.core.assign(0, committed: places, ends: [5, 1, 0, 0])
+        let committed = [Self.unclean] + Array(repeating: Lane.clean, count: 3)
+        lane.core.assign(0, committed: committed, ends: [5, 1, 0, 0])
         lane.core.recall(1, of: 0, .tier(.orders, 0), at: 0, device: 1)
         lane.core.recalled(0)
         _ = lane.commit()

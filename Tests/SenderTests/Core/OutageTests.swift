@@ -92,9 +92,9 @@ struct OutageTests {
         while let requests = Optional(lane.core.takeRequests(now: now)), !requests.isEmpty {
             sent.append(requests.count)
             now += 100
-            for (place, request) in requests.enumerated() {
+            for (index, request) in requests.enumerated() {
                 // Too much for now: it does not grow.
-                let isThrottled = sent.count == 4 && place < 2
+                let isThrottled = sent.count == 4 && index < 2
                 let verdict = isThrottled ? Verdict.slowDown(reason: "x", after: 1_000) : .accepted(providerID: nil)
                 _ = lane.core.answer(request.tag, verdict, status: isThrottled ? 429 : 200, now: now)
             }

@@ -111,9 +111,9 @@ struct QuotaSimulation {
         var count = 0
         while processes[index].partitions > 0, processes[index].bucket.take(now: now) { count += 1 }
         if count > 0 { sent.append((now, count)) }
-        for place in 0..<min(count, 20) {
+        for answer in 0..<min(count, 20) {
             processes[index].bucket.answered(
-                place == 0 && throttling.contains(now) ? .throttled : .answered, now: now)
+                answer == 0 && throttling.contains(now) ? .throttled : .answered, now: now)
         }
         processes[index].nextRound = now + Int64(Int.random(in: 1...45, using: &random))
     }

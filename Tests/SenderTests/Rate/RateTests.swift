@@ -60,11 +60,11 @@ struct TokenBucketTests {
     func throttled() {
         var bucket = TokenBucket(perMinute: 600_000)
         _ = sent(&bucket, 0..<60_000)
-        for place in 0..<100 { bucket.answered(place == 0 ? .throttled : .answered, now: 60_500) }
+        for index in 0..<100 { bucket.answered(index == 0 ? .throttled : .answered, now: 60_500) }
         #expect(bucket.rate(now: 61_000) == 10)
         _ = bucket.take(now: 61_000)
         #expect(bucket.rate(now: 61_000) == 10)
-        for place in 0..<100 { bucket.answered(place < 2 ? .throttled : .answered, now: 61_500) }
+        for index in 0..<100 { bucket.answered(index < 2 ? .throttled : .answered, now: 61_500) }
         _ = bucket.take(now: 62_000)
         #expect(bucket.rate(now: 62_000) == 5)
         for second in 63...200 { _ = bucket.take(now: WallTime(milliseconds: Int64(second) * 1_000)) }
@@ -93,8 +93,8 @@ struct PauseTests {
         for _ in 0..<19 { #expect(health.record(.failed, of: 1, sentAt: 1_000, now: 1_000) == false) }
         #expect(health.record(.failed, of: 1, sentAt: 1_000, now: 1_000) == true)
         health.reset()
-        for place in 0..<200 {
-            #expect(health.record(place % 2 == 0 ? .answered : .failed, of: 1, sentAt: 1_000, now: 1_000) == false)
+        for index in 0..<200 {
+            #expect(health.record(index % 2 == 0 ? .answered : .failed, of: 1, sentAt: 1_000, now: 1_000) == false)
         }
         #expect(health.record(.failed, of: 1, sentAt: 1_000, now: 1_000) == true)
         // Ten seconds later they are forgotten; 429 is no failure.

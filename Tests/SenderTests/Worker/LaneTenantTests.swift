@@ -50,10 +50,10 @@ struct LaneTenantTests {
     }
 
     private func findings(of context: SenderContext, without missing: String? = nil) -> Findings {
-        let places = context.topics.filter { $0 != missing }.map { TopicPartition(topic: $0, partition: 0) }
-        let offsets = Dictionary(uniqueKeysWithValues: places.map { ($0, Offset(0)) })
+        let topicPartitions = context.topics.filter { $0 != missing }.map { TopicPartition(topic: $0, partition: 0) }
+        let offsets = Dictionary(uniqueKeysWithValues: topicPartitions.map { ($0, Offset(0)) })
         return Findings(
-            partitions: places, committed: [:], highs: offsets, starts: offsets, ends: offsets,
+            partitions: topicPartitions, committed: [:], highs: offsets, starts: offsets, ends: offsets,
             partitionCounts: [context.topics[0]: 1])
     }
 
@@ -101,15 +101,15 @@ struct LaneTenantTests {
         var found = findings(of: lane.tenant.context)
         let retry = TopicPartition(topic: try #require(lane.tenant.context.retryTopics.first), partition: 0)
         let clean = LaneOffset(offset: 0, partitions: 1)
-        for place in found.partitions {
-            found.committed[place] = CommittedOffset(offset: Offset(0), metadata: clean.metadata)
-            found.highs[place] = Offset(4)
+        for topicPartition in found.partitions {
+            found.committed[topicPartition] = CommittedOffset(offset: Offset(0), metadata: clean.metadata)
+            found.highs[topicPartition] = Offset(4)
         }
-        guard case .places(let places) = try lane.tenant.locate(&found, &lane.consumer) else {
+        guard case .starts(let starts) = try lane.tenant.locate(&found, &lane.consumer) else {
             Issue.record("it waits")
             return
         }
-        #expect(places.filter { !$0.value.restores.isEmpty }.mapValues(\.restores) == [retry: 0..<4])
+        #expect(starts.filter { !$0.value.restores.isEmpty }.mapValues(\.restores) == [retry: 0..<4])
         lane.tenant.restored()
         let before = lane.tenant.hasLetGo
         // Nothing was sent.
@@ -127,9 +127,9 @@ struct LaneTenantTests {
         #expect(time == nil)
         var reader = LaneRecordReader(lane.tenant.context, .fcm)
         var consumer = try Consumer(assigning: configuration.kafka)
-        let place = TopicPartition(topic: "notifications.dispatch.retry.10s", partition: 0)
+        let partition = TopicPartition(topic: "notifications.dispatch.retry.10s", partition: 0)
         var found = false
-        try TopicReader.read(from: [place: Offset(0)], to: [place: Offset(1)], with: &consumer) { batch in
+        try TopicReader.read(from: [partition: Offset(0)], to: [partition: Offset(1)], with: &consumer) { batch in
             for index in 0..<batch.count {
                 if case .other = reader.read(batch[index], batch.headers, from: .tier(.orders, 0)) { found = true }
             }

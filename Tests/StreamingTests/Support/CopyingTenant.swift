@@ -9,7 +9,7 @@ struct CopyingTenant: ~Copyable, Tenant {
         var calls: [String] = []
         /// What the next calls of ``consider(_:)``, ``act(_:)`` and ``tend()`` do.
         var failure: (any Error)?
-        var keepsPlace = true
+        var keepsPosition = true
         var refusals = 0
         var heard = 0
         var written: [[UInt8]] = []
@@ -44,14 +44,14 @@ struct CopyingTenant: ~Copyable, Tenant {
 
     mutating func locate(_ found: inout Findings, _ member: inout any MemberClient & ~Copyable) -> Locating {
         notes.calls.append("locate")
-        var places: [TopicPartition: Place] = [:]
+        var starts: [TopicPartition: Start] = [:]
         for (partition, start) in found.starts {
             let offset = found.committed[partition]?.offset ?? start
             next[partition] = offset.value
-            places[partition] = Place(offset, restores: 0, upTo: 0)
+            starts[partition] = Start(offset, restores: 0, upTo: 0)
         }
         committedUpTo = next
-        return .places(places)
+        return .starts(starts)
     }
 
     mutating func letGo(isLast: Bool) -> Duration? {
@@ -125,7 +125,7 @@ struct CopyingTenant: ~Copyable, Tenant {
         if notes.refusals == 2 { throw .refused(refusal) }
     }
 
-    mutating func tend() -> Bool { notes.keepsPlace }
+    mutating func tend() -> Bool { notes.keepsPosition }
 
     func consider(_ error: any Error) throws(PipelineError) -> Bool {
         notes.calls.append("consider")

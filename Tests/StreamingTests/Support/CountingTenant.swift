@@ -5,7 +5,7 @@ import KafkaSimulation
 @testable import Streaming
 
 /// Copies each record to the same partition of its output, with its offset and how many came before it: what it counts is
-/// restored from below the committed offset, back to the place that the offset's metadata names.
+/// restored from below the committed offset, back to the position that the offset's metadata names.
 struct CountingTenant: ~Copyable, Tenant {
     private struct Stand {
         var next: Int64
@@ -50,12 +50,12 @@ struct CountingTenant: ~Copyable, Tenant {
     mutating func locate(_ found: inout Findings, _ member: inout any MemberClient & ~Copyable) -> Locating {
         if baton.isOne(of: 10) { return .later }
         stands = [:]
-        var places: [TopicPartition: Place] = [:]
+        var starts: [TopicPartition: Start] = [:]
         for partition in found.starts.keys {
             guard let committed = found.committed[partition] else {
                 let start = found.starts[partition]?.value ?? 0
                 stands[partition] = Stand(next: start, count: 0, restoresFrom: start, countBefore: 0)
-                places[partition] = Place(Offset(start), restores: 0, upTo: 0)
+                starts[partition] = Start(Offset(start), restores: 0, upTo: 0)
                 continue
             }
             let words = committed.metadata.split(separator: " ").compactMap { Int($0) }
@@ -63,9 +63,9 @@ struct CountingTenant: ~Copyable, Tenant {
             // What it counts begins below, and goes up to the committed offset.
             stands[partition] = Stand(
                 next: committed.offset.value, count: words[1], restoresFrom: Int64(words[0]), countBefore: words[1])
-            places[partition] = Place(committed.offset, restores: Int64(words[0]), upTo: committed.offset.value)
+            starts[partition] = Start(committed.offset, restores: Int64(words[0]), upTo: committed.offset.value)
         }
-        return .places(places)
+        return .starts(starts)
     }
 
     mutating func restore(_ batch: borrowing RecordBatch) {

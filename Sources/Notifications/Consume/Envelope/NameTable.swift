@@ -66,7 +66,7 @@ struct NameTable: @unchecked Sendable {
         entries.initialize(repeating: Entry(), count: 1 << slotBits)
         for (index, name) in names.enumerated() {
             var head: UInt64 = 0
-            for (place, byte) in name.prefix(8).enumerated() { head |= UInt64(byte) << UInt64(8 * place) }
+            for (byteIndex, byte) in name.prefix(8).enumerated() { head |= UInt64(byte) << UInt64(8 * byteIndex) }
             let slot = slot(head, name.count, multiplier)
             if entries[slot].count >= 0 { return false }
             entries[slot] = Entry(count: name.count, head: head, index: index, name: name)

@@ -47,7 +47,7 @@ struct MappedNames: Sendable {
 
     private mutating func insert(_ name: [UInt8], _ index: Int) {
         var head: UInt64 = 0
-        for (place, byte) in name.prefix(8).enumerated() { head |= UInt64(byte) << UInt64(8 * place) }
+        for (byteIndex, byte) in name.prefix(8).enumerated() { head |= UInt64(byte) << UInt64(8 * byteIndex) }
         var slot = Self.slot(head, name.count)
         while slots[slot].count >= 0 { slot = (slot + 1) % slots.count }
         slots[slot] = Entry(count: name.count, head: head, start: names.count, index: index)

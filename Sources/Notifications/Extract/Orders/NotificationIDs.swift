@@ -28,10 +28,10 @@ struct NotificationIDs: ~Copyable {
                 insert(index, first: first, in: batch)
             }
         }
-        var place = Self.hash(id) % table.count
-        while table[place] != 0 {
-            if batch.isOrderID(id, of: first + Int(table[place]) - 1) { return true }
-            place = (place + 1) % table.count
+        var slot = Self.hash(id) % table.count
+        while table[slot] != 0 {
+            if batch.isOrderID(id, of: first + Int(table[slot]) - 1) { return true }
+            slot = (slot + 1) % table.count
         }
         return false
     }
@@ -52,11 +52,11 @@ struct NotificationIDs: ~Copyable {
     }
 
     private mutating func insert(_ index: Int, first: Int, in batch: borrowing EventBatch) {
-        var place = Self.hash(batch.orderID(of: index)) % table.count
-        while table[place] != 0 {
-            place = (place + 1) % table.count
+        var slot = Self.hash(batch.orderID(of: index)) % table.count
+        while table[slot] != 0 {
+            slot = (slot + 1) % table.count
         }
-        table[place] = UInt32(index - first + 1)
+        table[slot] = UInt32(index - first + 1)
     }
 
     /// Seeded per process, so that nobody can choose ids that collide; no output depends on it.

@@ -1,6 +1,6 @@
 /// Memory for blocks of every size, in steps of 16 bytes. A freed block is reused for the next block of its size.
 ///
-/// A block is named by a number from 1: its place in units of 16 bytes. Blocks never move. One owner.
+/// A block is named by a number from 1: its index in units of 16 bytes. Blocks never move. One owner.
 struct OrderArena: ~Copyable {
     static let unit = 16
     /// 256 KiB, the largest size of a block.
@@ -25,8 +25,8 @@ struct OrderArena: ~Copyable {
     static func units(for size: Int) -> Int { (size + unit - 1) / unit }
 
     func address(of block: UInt32) -> UnsafeMutableRawPointer {
-        let place = Int(block)
-        return chunks[place >> Self.chunkShift] + (place & (Self.unitsPerChunk - 1)) * Self.unit
+        let index = Int(block)
+        return chunks[index >> Self.chunkShift] + (index & (Self.unitsPerChunk - 1)) * Self.unit
     }
 
     /// - Parameter units: the size in units of 16 bytes; at most 256 KiB.

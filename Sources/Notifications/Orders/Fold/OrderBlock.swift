@@ -117,9 +117,9 @@ package struct OrderBlock {
     }
 
     func mark(_ index: Int) -> OrderMark {
-        let place = base + Self.headerSize + index * Self.markSize
+        let mark = base + Self.headerSize + index * Self.markSize
         return OrderMark(
-            value: place.loadUnaligned(as: UInt64.self), until: place.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+            value: mark.loadUnaligned(as: UInt64.self), until: mark.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
     }
 }
 
@@ -145,10 +145,10 @@ struct OrderDraft {
     init(reading block: OrderBlock) {
         header = block.header
         for index in 0..<Int(header.markCount) { marks[index] = block.mark(index) }
-        var place = block.base + OrderBlock.headerSize + Int(header.markCount) * OrderBlock.markSize
+        var text = block.base + OrderBlock.headerSize + Int(header.markCount) * OrderBlock.markSize
         func next(_ count: UInt16) -> UnsafeRawBufferPointer {
-            defer { place += Int(count) }
-            return UnsafeRawBufferPointer(start: place, count: Int(count))
+            defer { text += Int(count) }
+            return UnsafeRawBufferPointer(start: text, count: Int(count))
         }
         id = next(header.idCount)
         self.place = next(header.placeCount)

@@ -76,12 +76,12 @@ package struct OrderTable: ~Copyable {
 
     func find(_ id: UnsafeRawBufferPointer) -> Match {
         let hash = Self.hash(id)
-        var place = Int(hash) & (entries.count - 1)
-        while entries[place].block != 0 {
-            if entries[place].hash == hash, sameBytes(block(entries[place].block).id, id) {
-                return Match(hash: hash, name: entries[place].block)
+        var slot = Int(hash) & (entries.count - 1)
+        while entries[slot].block != 0 {
+            if entries[slot].hash == hash, sameBytes(block(entries[slot].block).id, id) {
+                return Match(hash: hash, name: entries[slot].block)
             }
-            place = (place + 1) & (entries.count - 1)
+            slot = (slot + 1) & (entries.count - 1)
         }
         return Match(hash: hash, name: 0)
     }
@@ -100,11 +100,11 @@ package struct OrderTable: ~Copyable {
                 draft.write(to: arena.address(of: existing.name))
                 return existing.name
             }
-            let place = place(of: existing.name, hash: existing.hash)
+            let slot = slot(of: existing.name, hash: existing.hash)
             release(existing.name, units: before)
             let moved = arena.allocate(units: units)
             draft.write(to: arena.address(of: moved))
-            entries[place].block = moved
+            entries[slot].block = moved
             return moved
         }
         if (count + 1) * 4 > entries.count * 3 { grow() }
@@ -123,20 +123,20 @@ package struct OrderTable: ~Copyable {
     }
 
     mutating func remove(_ name: UInt32) {
-        var hole = place(of: name, hash: Self.hash(block(name).id))
+        var hole = slot(of: name, hash: Self.hash(block(name).id))
         idBytes -= block(name).id.count
         release(name, units: OrderArena.units(for: block(name).size))
         count -= 1
         let mask = entries.count - 1
-        var place = (hole + 1) & mask
-        while entries[place].block != 0 {
-            let home = Int(entries[place].hash) & mask
+        var slot = (hole + 1) & mask
+        while entries[slot].block != 0 {
+            let home = Int(entries[slot].hash) & mask
             // It may move back no further than its home slot.
-            if (place - home) & mask >= (place - hole) & mask {
-                entries[hole] = entries[place]
-                hole = place
+            if (slot - home) & mask >= (slot - hole) & mask {
+                entries[hole] = entries[slot]
+                hole = slot
             }
-            place = (place + 1) & mask
+            slot = (slot + 1) & mask
         }
         entries[hole].block = 0
     }
@@ -149,16 +149,16 @@ package struct OrderTable: ~Copyable {
     /// Whether the next insertion needs a larger index.
     var isFull: Bool { (count + 1) * 4 > entries.count * 3 }
 
-    private func place(of name: UInt32, hash: UInt32) -> Int {
-        var place = Int(hash) & (entries.count - 1)
-        while entries[place].block != name { place = (place + 1) & (entries.count - 1) }
-        return place
+    private func slot(of name: UInt32, hash: UInt32) -> Int {
+        var slot = Int(hash) & (entries.count - 1)
+        while entries[slot].block != name { slot = (slot + 1) & (entries.count - 1) }
+        return slot
     }
 
     private mutating func insert(_ entry: Entry) {
-        var place = Int(entry.hash) & (entries.count - 1)
-        while entries[place].block != 0 { place = (place + 1) & (entries.count - 1) }
-        entries[place] = entry
+        var slot = Int(entry.hash) & (entries.count - 1)
+        while entries[slot].block != 0 { slot = (slot + 1) & (entries.count - 1) }
+        entries[slot] = entry
     }
 
     mutating func growIfHalfFull() {

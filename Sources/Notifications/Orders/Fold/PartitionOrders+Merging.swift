@@ -13,10 +13,10 @@ extension PartitionOrders {
         var first = draft.header.flags.contains(.hasEnd) ? 1 : 0
         var count = Int(draft.header.markCount)
         if let identity = event.identity {
-            var place = first
-            while place < count, draft.marks[place].value != identity { place += 1 }
-            if place == count, count < first + OrderDraft.maxMarks - 1 { count += 1 }
-            for index in stride(from: min(place, count - 1), to: first, by: -1) {
+            var found = first
+            while found < count, draft.marks[found].value != identity { found += 1 }
+            if found == count, count < first + OrderDraft.maxMarks - 1 { count += 1 }
+            for index in stride(from: min(found, count - 1), to: first, by: -1) {
                 draft.marks[index] = draft.marks[index - 1]
             }
             draft.marks[first] = OrderMark(value: identity, until: later(limits.horizon))

@@ -70,12 +70,12 @@ struct RecentRecords: ~Copyable {
             let slot = slot(index)
             let entry = entries[slot]
             guard entry.offset < end else { break }
-            let place = keys + slot * Self.keySize
+            let bytes = keys + slot * Self.keySize
             let key: StoredHash? =
                 switch entry.key {
                 case .none: nil
-                case .hash: StoredHash(number: place.load(as: UInt64.self))
-                case .bytes(let size): StoredHash(of: UnsafeRawBufferPointer(start: place, count: Int(size)))
+                case .hash: StoredHash(number: bytes.load(as: UInt64.self))
+                case .bytes(let size): StoredHash(of: UnsafeRawBufferPointer(start: bytes, count: Int(size)))
                 }
             recent.append(RecordFingerprint(offset: entry.offset, timestamp: entry.timestamp, key: key))
         }

@@ -11,18 +11,18 @@ struct LocaleChoices: ~Copyable {
 
     /// A longer locale is not remembered.
     private static let longest = 15
-    private static let places = 256
+    private static let slots = 256
 
     private var languages: [String] = []
-    private var choices = [Choice](repeating: Choice(), count: places)
+    private var choices = [Choice](repeating: Choice(), count: slots)
 
     /// Begins another broadcast.
     mutating func begin(_ languages: [String]) {
         self.languages = languages
-        for place in choices.indices { choices[place].locale = (0, 0) }
+        for slot in choices.indices { choices[slot].locale = (0, 0) }
     }
 
-    /// The place of the language; 0 where there are none.
+    /// The index of the language; 0 where there are none.
     mutating func language(for locale: UnsafeRawBufferPointer) -> Int {
         guard languages.count > 1 else { return 0 }
         guard locale.count <= Self.longest else { return LanguageTag.choice(for: locale, among: languages) }
@@ -32,10 +32,10 @@ struct LocaleChoices: ~Copyable {
             target[Self.longest] = UInt8(locale.count + 1)
         }
         let mixed = (words.0 ^ words.1 &* 0x9E37_79B9_7F4A_7C15) &* 0xFF51_AFD7_ED55_8CCD
-        let place = Int(mixed >> 56)
-        if choices[place].locale == words { return Int(choices[place].language) }
+        let slot = Int(mixed >> 56)
+        if choices[slot].locale == words { return Int(choices[slot].language) }
         let language = LanguageTag.choice(for: locale, among: languages)
-        choices[place] = Choice(locale: words, language: Int32(language))
+        choices[slot] = Choice(locale: words, language: Int32(language))
         return language
     }
 }

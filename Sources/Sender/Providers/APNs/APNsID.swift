@@ -17,12 +17,12 @@ extension ProviderRequest {
         let digits = Array(hash.withUnsafeBytes { Hex.string($0.baseAddress!) }.utf8)
         return String(unsafeUninitializedCapacity: 36) { text in
             var end = 0
-            for place in 0..<32 {
-                if place == 8 || place == 12 || place == 16 || place == 20 {
+            for index in 0..<32 {
+                if index == 8 || index == 12 || index == 16 || index == 20 {
                     text[end] = UInt8(ascii: "-")
                     end += 1
                 }
-                text[end] = digits[place]
+                text[end] = digits[index]
                 end += 1
             }
             return end

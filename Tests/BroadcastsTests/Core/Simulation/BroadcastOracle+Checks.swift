@@ -112,17 +112,17 @@ extension BroadcastOracle {
         }
         let passes = counts(transaction.passes)
         let late = counts(transaction.late)
-        let sent = Dictionary(entry.passes.map { ($0.subject.place, $0.sent) }, uniquingKeysWith: +)
+        let sent = Dictionary(entry.passes.map { ($0.subject.partitionBroadcast, $0.sent) }, uniquingKeysWith: +)
         if passes != sent.filter({ $0.value > 0 }) {
             problems.append("its passes have \(entry.passes), and \(passes) were sent")
         }
-        if late != Dictionary(entry.late.map { ($0.subject.place, $0.sent) }, uniquingKeysWith: +) {
+        if late != Dictionary(entry.late.map { ($0.subject.partitionBroadcast, $0.sent) }, uniquingKeysWith: +) {
             problems.append("its joiners have \(entry.late), and \(late) were sent")
         }
         for slice in entry.passes {
-            let place = Slice(
+            let key = Slice(
                 transaction: index, partition: slice.subject.partition, broadcast: slice.subject.broadcast)
-            if slice.stale != stale[place] ?? 0 { problems.append("\(slice) instead of \(stale[place] ?? 0) stale") }
+            if slice.stale != stale[key] ?? 0 { problems.append("\(slice) instead of \(stale[key] ?? 0) stale") }
             problems += wrongSlice(slice, transaction)
         }
         return problems
@@ -152,13 +152,13 @@ extension BroadcastOracle {
         return problems
     }
 
-    private func counts(_ pushes: [RecordedPushes.Push]) -> [Place: Int] {
-        var counts: [Place: Int] = [:]
+    private func counts(_ pushes: [RecordedPushes.Push]) -> [PartitionBroadcast: Int] {
+        var counts: [PartitionBroadcast: Int] = [:]
         for push in pushes {
             let channel = world.broadcasts.entries[Int(push.broadcast)].audience?.dropFirst("channel/".count)
             let key = SimulatedSubscriptions.Key(
                 device: numbers[push.device] ?? -1, channel: channel.flatMap { Int($0) } ?? -1)
-            counts[Place(partition: world.partition(key), broadcast: push.broadcast), default: 0] += 1
+            counts[PartitionBroadcast(partition: world.partition(key), broadcast: push.broadcast), default: 0] += 1
         }
         return counts
     }
@@ -183,11 +183,13 @@ extension BroadcastOracle {
 }
 
 /// A broadcast in a partition.
-struct Place: Hashable {
+struct PartitionBroadcast: Hashable {
     var partition: Int32
     var broadcast: Int64
 }
 
 extension BroadcastJournalEntry.Subject {
-    fileprivate var place: Place { Place(partition: partition, broadcast: broadcast) }
+    fileprivate var partitionBroadcast: PartitionBroadcast {
+        PartitionBroadcast(partition: partition, broadcast: broadcast)
+    }
 }

@@ -83,7 +83,7 @@ final class BroadcastSimulation: @unchecked Sendable {
         self.configuration = configuration
         for partition in 0..<size.partitions {
             let first = BroadcastOffset(offset: 0, partitions: size.partitions, time: Self.start, broadcast: 0)
-            kafka.offsets[place(partition)] = CommittedOffset(offset: Offset(0), metadata: first.metadata)
+            kafka.offsets[topicPartition(partition)] = CommittedOffset(offset: Offset(0), metadata: first.metadata)
         }
     }
 
@@ -93,7 +93,7 @@ final class BroadcastSimulation: @unchecked Sendable {
         Murmur2.partition(of: devices[key.device].key(in: Self.channel(key.channel)), count: size.partitions)
     }
 
-    private func place(_ partition: Int32) -> TopicPartition {
+    private func topicPartition(_ partition: Int32) -> TopicPartition {
         TopicPartition(topic: configuration.topics.subscriptions, partition: partition)
     }
 
@@ -133,7 +133,7 @@ final class BroadcastSimulation: @unchecked Sendable {
         for (partition, offsets) in written.sorted(by: { $0.key < $1.key }) {
             baton.after(baton.milliseconds(0...2_000)) { [self] in
                 if !isCommit { subscriptions[Int(partition)].abort(offsets) }
-                kafka.mark(place(partition), of: producer, isCommit: isCommit)
+                kafka.mark(topicPartition(partition), of: producer, isCommit: isCommit)
                 let record = subscriptions[Int(partition)].records[offsets[0]]
                 write(.init(time: now, key: record.key, isMalformed: true), to: partition)
             }
@@ -170,7 +170,7 @@ final class BroadcastSimulation: @unchecked Sendable {
             ProducerRecord(
                 key: record.isMalformed ? Array("nobody".utf8) : device.key(in: channel),
                 value: record.seen.map { device.value(in: channel, seen: $0) }, timestamp: record.time),
-            to: place(partition), by: producer)
+            to: topicPartition(partition), by: producer)
         write(record, to: partition)
         return (partition, offset)
     }
@@ -178,7 +178,7 @@ final class BroadcastSimulation: @unchecked Sendable {
     /// Notes what the log has.
     private func write(_ record: SimulatedSubscriptions.Record, to partition: Int32) {
         subscriptions[Int(partition)].append(record)
-        subscriptions[Int(partition)].isReadable(upTo: kafka.logs[place(partition)]?.lastStable ?? 0, at: now)
+        subscriptions[Int(partition)].isReadable(upTo: kafka.logs[topicPartition(partition)]?.lastStable ?? 0, at: now)
     }
 
     private func broadcast() {
@@ -199,9 +199,11 @@ final class BroadcastSimulation: @unchecked Sendable {
 
     private func compact() {
         for number in subscriptions.indices {
-            let place = place(Int32(number))
-            let read = kafka.offsets[place]?.offset.value ?? 0
-            for offset in subscriptions[number].compact(at: now, below: read) { kafka.remove(offset, of: place) }
+            let topicPartition = topicPartition(Int32(number))
+            let read = kafka.offsets[topicPartition]?.offset.value ?? 0
+            for offset in subscriptions[number].compact(at: now, below: read) {
+                kafka.remove(offset, of: topicPartition)
+            }
         }
     }
 
@@ -243,11 +245,11 @@ final class BroadcastSimulation: @unchecked Sendable {
 
     /// What two threads beside the worker learn of its logs.
     private func follow(_ process: SimulatedProcess, _ context: BroadcastContext) {
-        let places = (0..<size.partitions).map(place)
+        let topicPartitions = (0..<size.partitions).map(topicPartition)
         while !context.mustEnd {
             let (asked, oldest) = (context.now, now - Self.retention)
             do {
-                let ends = try process.endOffsets(places, [:], { _ in })
+                let ends = try process.endOffsets(topicPartitions, [:], { _ in })
                 context.ends.answered(
                     Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value.value) }), askedAt: asked)
                 let end = broadcasts.end
@@ -269,7 +271,7 @@ final class BroadcastSimulation: @unchecked Sendable {
                 && entry.time >= now - Self.retention
         }
         return (0..<size.partitions).compactMap { partition in
-            let committed = kafka.offsets[place(partition)]
+            let committed = kafka.offsets[topicPartition(partition)]
             let last = committed.flatMap { BroadcastOffset(offset: $0.offset.value, metadata: $0.metadata) }
             let isDone =
                 last?.offset ?? 0 >= subscriptions[Int(partition)].end && last?.pass == nil
@@ -320,10 +322,10 @@ final class BroadcastSimulation: @unchecked Sendable {
             committed.flatMap { BroadcastOffset(offset: $0.offset.value, metadata: $0.metadata) }
         }
         var moves: [Int32: SimulatedTransaction.Move] = [:]
-        for (place, committed) in commit.after {
-            guard let before = offset(commit.before[place]), let after = offset(committed) else { continue }
-            let range = journal.ranges.first { $0.partition == place.partition }
-            moves[place.partition] = .init(before: before, after: after, known: range?.ahead ?? after.offset)
+        for (topicPartition, committed) in commit.after {
+            guard let before = offset(commit.before[topicPartition]), let after = offset(committed) else { continue }
+            let range = journal.ranges.first { $0.partition == topicPartition.partition }
+            moves[topicPartition.partition] = .init(before: before, after: after, known: range?.ahead ?? after.offset)
         }
         return moves
     }

@@ -19,9 +19,9 @@ struct NameTableTests {
             known.insert(name)
             let bytes = Array(name.utf8)
             document += [name, name + "x", String(name.dropLast()), name + "\\u0000"]
-            for place in bytes.indices {
+            for index in bytes.indices {
                 var other = bytes
-                other[place] = UInt8(ascii: "~")
+                other[index] = UInt8(ascii: "~")
                 document.append(String(decoding: other, as: UTF8.self))
             }
         }

@@ -147,11 +147,11 @@ struct BroadcastMemberTests {
         for _ in 0..<4_000 {
             var bytes = Array((Bool.random(using: &generator) ? Document4.display : Document4.nonDisplay).utf8)
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                let index = Int.random(in: 0..<bytes.count, using: &generator)
                 switch Int.random(in: 0..<3, using: &generator) {
-                case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
-                case 1: bytes.insert(contentsOf: bytes[place...].prefix(9), at: place)
-                default: bytes.removeSubrange(place..<min(place + 5, bytes.count - 1))
+                case 0: bytes[index] = UInt8.random(in: 0...255, using: &generator)
+                case 1: bytes.insert(contentsOf: bytes[index...].prefix(9), at: index)
+                default: bytes.removeSubrange(index..<min(index + 5, bytes.count - 1))
                 }
             }
             let found = extractBroadcast(bytes, key: "1235", timestamp: broadcastTime)

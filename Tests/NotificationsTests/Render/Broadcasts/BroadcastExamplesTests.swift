@@ -8,13 +8,13 @@ import Testing
 struct BroadcastExamplesTests {
     private func expect(
         _ broadcast: BroadcastNotification, _ settings: RenderSettings = RenderSettings(), locale: String? = nil,
-        isExample place: Int
+        isExample index: Int
     ) throws {
         let rendered = try RenderedBroadcast.all(broadcast, settings, to: RenderedBroadcast.devices([locale]))
         let fcm = try RulesPage.lines(of: "14.5", beginningWith: #"{"message":{"token""#)
         let apns = try RulesPage.lines(of: "14.5", beginningWith: #"{"device_token":"#)
-        try #require(fcm.count > place && apns.count == fcm.count)
-        #expect(rendered.map(\.value) == [fcm[place], apns[place]])
+        try #require(fcm.count > index && apns.count == fcm.count)
+        #expect(rendered.map(\.value) == [fcm[index], apns[index]])
     }
 
     private static let document: BroadcastNotification = {

@@ -6,14 +6,14 @@ import Testing
 @Suite("The examples of requests")
 struct RequestExamplesTests {
     private func expect(
-        _ sample: SampleRequest, _ settings: RenderSettings = RenderSettings(), isExample place: Int, of title: String
+        _ sample: SampleRequest, _ settings: RenderSettings = RenderSettings(), isExample index: Int, of title: String
     ) throws {
         let rendered = try RenderedRequest(sample, settings)
         let fcm = try RulesPage.lines(of: title, beginningWith: #"{"message":{"token""#)
         let apns = try RulesPage.lines(of: title, beginningWith: #"{"device_token":"#)
-        try #require(fcm.count > place && apns.count == fcm.count)
-        #expect(rendered.fcm == fcm[place])
-        #expect(rendered.apns == apns[place])
+        try #require(fcm.count > index && apns.count == fcm.count)
+        #expect(rendered.fcm == fcm[index])
+        #expect(rendered.apns == apns[index])
     }
 
     @Test("§9.2: an app notification with an image, a fixed pair and a number")

@@ -80,7 +80,7 @@ struct LaneOracle {
             let copy = LaneWatch.Copy(
                 stream: .dispatch(push.id.kind), partition: push.id.partition, offset: push.id.source)
             copies[push.id] = copy
-            open[place(copy), default: []].insert(copy.offset)
+            open[topicPartition(copy), default: []].insert(copy.offset)
         }
         let written = written()
         for commit in kafka.commits {
@@ -89,28 +89,29 @@ struct LaneOracle {
                     problems.append("\(id) is finished twice")
                     continue
                 }
-                open[place(copy)]?.remove(copy.offset)
-                finished[place(copy), default: []].insert(copy.offset)
+                open[topicPartition(copy)]?.remove(copy.offset)
+                finished[topicPartition(copy), default: []].insert(copy.offset)
                 guard let next else { continue }
                 hops += 1
                 copies[id] = next
-                open[place(next), default: []].insert(next.offset)
+                open[topicPartition(next), default: []].insert(next.offset)
             }
-            for (place, committed) in commit.after {
+            for (topicPartition, committed) in commit.after {
                 guard let offset = LaneOffset(offset: committed.offset.value, metadata: committed.metadata),
                     offset.partitions == simulation.size.partitions,
-                    offset.offset >= commit.before[place]?.offset.value ?? 0
+                    offset.offset >= commit.before[topicPartition]?.offset.value ?? 0
                 else {
-                    problems.append("\(place) was committed as \(committed) after \(commit.before[place] as Any)")
+                    problems.append(
+                        "\(topicPartition) was committed as \(committed) after \(commit.before[topicPartition] as Any)")
                     continue
                 }
-                if let lost = open[place]?.first(where: offset.isFinished) {
-                    problems.append("\(place), \(lost) counts as finished, and is not")
+                if let lost = open[topicPartition]?.first(where: offset.isFinished) {
+                    problems.append("\(topicPartition), \(lost) counts as finished, and is not")
                 }
-                if let again = finished[place]?.first(where: { !offset.isFinished($0) }) {
-                    problems.append("\(place), \(again) does not count as finished, and is")
+                if let again = finished[topicPartition]?.first(where: { !offset.isFinished($0) }) {
+                    problems.append("\(topicPartition), \(again) does not count as finished, and is")
                 }
-                finished[place] = finished[place]?.filter { $0 >= offset.offset }
+                finished[topicPartition] = finished[topicPartition]?.filter { $0 >= offset.offset }
             }
         }
     }
@@ -124,8 +125,8 @@ struct LaneOracle {
         for stream in LaneStream.all(of: PushKind.allCases, tiers: topics.delivery.retries.count)
         where stream.tier != nil {
             for partition in 0..<simulation.size.partitions {
-                let place = place(LaneWatch.Copy(stream: stream, partition: partition, offset: 0))
-                for (offset, entry) in (kafka.logs[place]?.entries ?? []).enumerated() {
+                let topicPartition = topicPartition(LaneWatch.Copy(stream: stream, partition: partition, offset: 0))
+                for (offset, entry) in (kafka.logs[topicPartition]?.entries ?? []).enumerated() {
                     guard let header = entry.record?.headers.last(where: { $0.name == "\(RetryNote.header)" }),
                         let note = RetryNote(String(decoding: header.value ?? [], as: UTF8.self))
                     else { continue }
@@ -141,7 +142,7 @@ struct LaneOracle {
         return written
     }
 
-    private func place(_ copy: LaneWatch.Copy) -> TopicPartition {
-        simulation.place(copy.stream, copy.partition)
+    private func topicPartition(_ copy: LaneWatch.Copy) -> TopicPartition {
+        simulation.topicPartition(copy.stream, copy.partition)
     }
 }

@@ -143,11 +143,11 @@ final class LaneSimulation: @unchecked Sendable {
     private func produceInTransaction() {
         producers += 1
         let producer = producers
-        let places = Set((0..<baton.draw(1...4)).map { _ in produce(by: producer) })
+        let topicPartitions = Set((0..<baton.draw(1...4)).map { _ in produce(by: producer) })
         let isCommit = !baton.isOne(of: 3)
-        for place in places.sorted() {
+        for topicPartition in topicPartitions.sorted() {
             baton.after(baton.milliseconds(0...2_000)) { [self] in
-                kafka.mark(place, of: producer, isCommit: isCommit)
+                kafka.mark(topicPartition, of: producer, isCommit: isCommit)
             }
         }
     }
@@ -157,7 +157,7 @@ final class LaneSimulation: @unchecked Sendable {
         let kind = baton.isOne(of: 3) ? PushKind.broadcasts : .orders
         let isBusy = baton.draw(1...100) <= size.busyDevice
         let device = isBusy ? 0 : UInt64(baton.draw(0...size.devices - 1))
-        let place = TopicPartition(
+        let topicPartition = TopicPartition(
             topic: configuration.topics.dispatchTopics[kind.index], partition: Int32(device % UInt64(size.partitions)))
         let life = Int64(size.isFaulty ? baton.draw(300...90_000) : 600_000)
         let isOurs = !baton.isOne(of: 8)
@@ -175,13 +175,13 @@ final class LaneSimulation: @unchecked Sendable {
             ])
         let isReadable = !baton.isOne(of: 50)
         if isReadable { record.headers.append(RecordHeader("expires-at", Array("\(expiresAt.milliseconds)".utf8))) }
-        let offset = kafka.append(record, to: place, by: producer)
-        guard isOurs, isReadable else { return place }
-        let id = ID(kind: kind, partition: place.partition, source: Int64(offset))
+        let offset = kafka.append(record, to: topicPartition, by: producer)
+        guard isOurs, isReadable else { return topicPartition }
+        let id = ID(kind: kind, partition: topicPartition.partition, source: Int64(offset))
         let push = Push(id: id, device: device, expiresAt: expiresAt, broadcast: broadcast, collapse: collapse)
         pushes[id] = push
         lines["\(kind) \(device)", default: []].append(push)
-        return place
+        return topicPartition
     }
 
     static func hash(_ device: UInt64) -> String {
@@ -251,14 +251,14 @@ final class LaneSimulation: @unchecked Sendable {
 
     // MARK: What there is
 
-    func place(_ stream: LaneStream, _ partition: Int32) -> TopicPartition {
+    func topicPartition(_ stream: LaneStream, _ partition: Int32) -> TopicPartition {
         let dispatch = configuration.topics.dispatchTopics[stream.kind.index]
         let retries = configuration.delivery.retryTopics(of: dispatch)
         return TopicPartition(topic: stream.tier.map { retries[$0] } ?? dispatch, partition: partition)
     }
 
     func isCommitted(_ push: Push) -> Bool {
-        kafka.logs[place(.dispatch(push.id.kind), push.id.partition)]?.entries[Int(push.id.source)].isCommitted
+        kafka.logs[topicPartition(.dispatch(push.id.kind), push.id.partition)]?.entries[Int(push.id.source)].isCommitted
             ?? false
     }
 
@@ -279,8 +279,8 @@ final class LaneSimulation: @unchecked Sendable {
     private var isDone: Bool {
         ends.read(kafka, configuration)
         return pushes.values.allSatisfy { !isCommitted($0) || ends.isEnded($0.id, kafka, configuration) }
-            && kafka.offsets.allSatisfy { place, offset in
-                offset.offset.value == Int64(kafka.logs[place]?.entries.count ?? 0)
+            && kafka.offsets.allSatisfy { topicPartition, offset in
+                offset.offset.value == Int64(kafka.logs[topicPartition]?.entries.count ?? 0)
             }
     }
 }

@@ -103,10 +103,12 @@ final class LaneWatch: @unchecked Sendable {
         if simulation.isOver(push) { problem("\(push.id) was sent after its broadcast was over") }
         let others = core.inFlight.values.count { core.held[$0]?.record.device == push.device }
         if others > 1 { problem("\(push.id) was sent while its device has a request in flight") }
-        let place = simulation.place(copy.stream, copy.partition)
-        let bound = group[place].flatMap { LaneOffset(offset: $0.offset.value, metadata: $0.metadata)?.sentBelow }
+        let topicPartition = simulation.topicPartition(copy.stream, copy.partition)
+        let bound = group[topicPartition].flatMap {
+            LaneOffset(offset: $0.offset.value, metadata: $0.metadata)?.sentBelow
+        }
         if copy.offset >= bound ?? 0 {
-            problem("\(push.id) was sent from \(place), \(copy.offset), beyond \(bound ?? 0)")
+            problem("\(push.id) was sent from \(topicPartition), \(copy.offset), beyond \(bound ?? 0)")
         }
         for older in simulation.line(of: push) {
             guard older.id.source < push.id.source else { break }
@@ -138,7 +140,7 @@ final class LaneWatch: @unchecked Sendable {
                 record.record, core.partitions[record.record.partition]?.orders[record.stream.kind.index]
             )
             let older = order?.count(before: record.source, record.device) ?? 0
-            if let line = order?.line(of: record.device), (0..<older).contains(where: { line[$0].place != .held }) {
+            if let line = order?.line(of: record.device), (0..<older).contains(where: { line[$0].state != .held }) {
                 problem("\(record.source) of \(record.device) is held behind one that is not")
             }
         }

@@ -26,20 +26,20 @@ struct PushEnds {
             transactions.insert(kafka.commits[readCommits].transaction)
             readCommits += 1
         }
-        for (place, log) in kafka.logs where place.topic == configuration.topics.deliveries {
-            var index = read[place.partition] ?? 0
+        for (topicPartition, log) in kafka.logs where topicPartition.topic == configuration.topics.deliveries {
+            var index = read[topicPartition.partition] ?? 0
             while index < log.entries.count {
                 if let value = log.entries[index].record?.value {
-                    add(value, at: index, of: place, in: log.entries[index].transaction, configuration)
+                    add(value, at: index, of: topicPartition, in: log.entries[index].transaction, configuration)
                 }
                 index += 1
             }
-            read[place.partition] = index
+            read[topicPartition.partition] = index
         }
     }
 
     private mutating func add(
-        _ value: [UInt8], at index: Int, of place: TopicPartition, in transaction: Int,
+        _ value: [UInt8], at index: Int, of topicPartition: TopicPartition, in transaction: Int,
         _ configuration: PipelineConfiguration
     ) {
         var json = JSONReader()
@@ -47,9 +47,9 @@ struct PushEnds {
             (try? json.parse(value)).flatMap { try? DeliveryRecord($0) }
         }
         guard let found, let kind = configuration.topics.dispatchTopics.firstIndex(of: found.topic),
-            found.partition == place.partition
+            found.partition == topicPartition.partition
         else {
-            problems.append("\(place), \(index) is no outcome of a record of its partition")
+            problems.append("\(topicPartition), \(index) is no outcome of a record of its partition")
             return
         }
         let id = LaneSimulation.ID(
@@ -61,8 +61,8 @@ struct PushEnds {
         _ id: LaneSimulation.ID, _ kafka: SimulatedKafka, _ configuration: PipelineConfiguration
     ) -> [End] {
         guard let found = ends[id] else { return [] }
-        let place = TopicPartition(topic: configuration.topics.deliveries, partition: id.partition)
-        let log = kafka.logs[place]
+        let topicPartition = TopicPartition(topic: configuration.topics.deliveries, partition: id.partition)
+        let log = kafka.logs[topicPartition]
         return found.filter { transactions.contains($0.transaction) || log?.entries[$0.index].isCommitted ?? false }
     }
 

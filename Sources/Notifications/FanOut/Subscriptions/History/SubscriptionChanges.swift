@@ -40,7 +40,7 @@ package struct SubscriptionChanges: ~Copyable {
     /// Adds a record; the last record of a key counts. A malformed or misplaced record is counted, described by hashes,
     /// and skipped.
     package mutating func append(_ record: SubscriptionRecord) {
-        switch record.place {
+        switch record.partitioning {
         case .right: break
         case .misplaced: return noteMisplaced(record)
         case .ended: return

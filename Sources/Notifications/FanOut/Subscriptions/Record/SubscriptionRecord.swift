@@ -5,10 +5,10 @@ package struct SubscriptionRecord {
     package var key: UnsafeRawBufferPointer?
     /// Nil: a tombstone, which unsubscribes.
     package var value: UnsafeRawBufferPointer?
-    package var place: Place
+    package var partitioning: Partitioning
 
     /// Whether it is in the partition of its key. In any other it changes nothing (docs/rules.md §4.4).
-    package enum Place: Sendable {
+    package enum Partitioning: Sendable {
         case right
         /// Its producer chose another partition.
         case misplaced
@@ -18,13 +18,13 @@ package struct SubscriptionRecord {
 
     package init(
         partition: Int32, offset: Int64, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-        place: Place = .right
+        partitioning: Partitioning = .right
     ) {
         self.partition = partition
         self.offset = offset
         self.key = key
         self.value = value
-        self.place = place
+        self.partitioning = partitioning
     }
 
     /// The kind of audience that its key names; nil if the key is not that of a subscription.

@@ -5,7 +5,7 @@ struct TableCheckpoint: Equatable {
     var cluster: String?
     var position: TablePosition
 
-    private enum Place {
+    private enum Layout {
         static let version = 0
         static let isWhole = 1
         static let time = 2
@@ -38,7 +38,7 @@ struct TableCheckpoint: Equatable {
     init?(_ bytes: UnsafeRawBufferPointer) {
         var offsets: [Int64] = []
         guard let isWhole = Self.readHead(bytes, into: &offsets) else { return nil }
-        let lines = String(decoding: bytes[(Place.offsets + offsets.count * 8)...], as: UTF8.self)
+        let lines = String(decoding: bytes[(Layout.offsets + offsets.count * 8)...], as: UTF8.self)
             .split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count == 3 + offsets.count else { return nil }
         let partitions = lines[2].split(separator: " ")
@@ -53,27 +53,27 @@ struct TableCheckpoint: Equatable {
         cluster = lines[1].isEmpty ? nil : String(lines[1])
         position = TablePosition(
             offsets: offsets, records: records,
-            time: WallTime(milliseconds: Self.number(bytes, at: Place.time)), isWhole: isWhole, unreadable: unreadable)
+            time: WallTime(milliseconds: Self.number(bytes, at: Layout.time)), isWhole: isWhole, unreadable: unreadable)
     }
 
     /// Reads only the offsets, into memory that is reused.
     ///
     /// - Returns: whether the table is complete; nil for another version.
     static func readHead(_ bytes: UnsafeRawBufferPointer, into offsets: inout [Int64]) -> Bool? {
-        guard bytes.count >= Place.offsets, bytes[Place.version] == TableEntry.version,
-            let isWhole = Bool(code: bytes[Place.isWhole])
+        guard bytes.count >= Layout.offsets, bytes[Layout.version] == TableEntry.version,
+            let isWhole = Bool(code: bytes[Layout.isWhole])
         else { return nil }
-        let count = Int(number(bytes, at: Place.count))
-        guard count >= 0, count <= (bytes.count - Place.offsets) / 8 else { return nil }
+        let count = Int(number(bytes, at: Layout.count))
+        guard count >= 0, count <= (bytes.count - Layout.offsets) / 8 else { return nil }
         offsets.removeAll(keepingCapacity: true)
         for index in 0..<count {
-            offsets.append(number(bytes, at: Place.offsets + index * 8))
+            offsets.append(number(bytes, at: Layout.offsets + index * 8))
         }
         return isWhole
     }
 
-    private static func number(_ bytes: UnsafeRawBufferPointer, at place: Int) -> Int64 {
-        Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: Int64.self))
+    private static func number(_ bytes: UnsafeRawBufferPointer, at byteOffset: Int) -> Int64 {
+        Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: byteOffset, as: Int64.self))
     }
 }
 

@@ -13,7 +13,7 @@ package enum TableEntry {
     private static let headCount = 25
 
     /// The offsets of the head's fields. ``Device/registeredAt`` reads its field relative to the app.
-    private enum Place {
+    private enum Layout {
         static let version = 0
         static let platform = 1
         static let environment = 2
@@ -30,17 +30,17 @@ package enum TableEntry {
         let needsEscaping = Device.needsEscaping(fields.token) || Device.needsEscaping(fields.app)
         let locale = fields.storedLocale
         withUnsafeTemporaryAllocation(byteCount: headCount, alignment: 8) { head in
-            head.storeBytes(of: version, toByteOffset: Place.version, as: UInt8.self)
-            head.storeBytes(of: platform.code, toByteOffset: Place.platform, as: UInt8.self)
-            head.storeBytes(of: fields.environment.code, toByteOffset: Place.environment, as: UInt8.self)
-            head.storeBytes(of: needsEscaping.code, toByteOffset: Place.needsEscaping, as: UInt8.self)
+            head.storeBytes(of: version, toByteOffset: Layout.version, as: UInt8.self)
+            head.storeBytes(of: platform.code, toByteOffset: Layout.platform, as: UInt8.self)
+            head.storeBytes(of: fields.environment.code, toByteOffset: Layout.environment, as: UInt8.self)
+            head.storeBytes(of: needsEscaping.code, toByteOffset: Layout.needsEscaping, as: UInt8.self)
             head.storeBytes(
-                of: UInt16(fields.app.count).littleEndian, toByteOffset: Place.appCount, as: UInt16.self)
+                of: UInt16(fields.app.count).littleEndian, toByteOffset: Layout.appCount, as: UInt16.self)
             head.storeBytes(
-                of: UInt16(fields.token.count).littleEndian, toByteOffset: Place.tokenCount, as: UInt16.self)
-            store(fields.lastSeenAt, at: Place.lastSeen, in: head)
-            head.storeBytes(of: UInt8(locale.count), toByteOffset: Place.localeCount, as: UInt8.self)
-            store(fields.registeredAt, at: Place.registeredAt, in: head)
+                of: UInt16(fields.token.count).littleEndian, toByteOffset: Layout.tokenCount, as: UInt16.self)
+            store(fields.lastSeenAt, at: Layout.lastSeen, in: head)
+            head.storeBytes(of: UInt8(locale.count), toByteOffset: Layout.localeCount, as: UInt8.self)
+            store(fields.registeredAt, at: Layout.registeredAt, in: head)
             values.append(UnsafeRawBufferPointer(head))
         }
         values.append(fields.app)
@@ -48,23 +48,23 @@ package enum TableEntry {
         values.append(locale)
     }
 
-    private static func store(_ time: WallTime?, at place: Int, in head: UnsafeMutableRawBufferPointer) {
+    private static func store(_ time: WallTime?, at byteOffset: Int, in head: UnsafeMutableRawBufferPointer) {
         let milliseconds = time?.milliseconds ?? Device.unknownTime
-        head.storeBytes(of: milliseconds.littleEndian, toByteOffset: place, as: Int64.self)
+        head.storeBytes(of: milliseconds.littleEndian, toByteOffset: byteOffset, as: Int64.self)
     }
 
     /// The device of an entry, which points into it; nil if ``append(_:_:to:)`` did not write it.
     package static func device(_ entry: StoreEntry, audience: Int32) -> Device? {
         guard entry.value.count >= headCount, entry.key.count == keyCount,
             let key = entry.key.baseAddress, let value = entry.value.baseAddress,
-            value.load(fromByteOffset: Place.version, as: UInt8.self) == version,
-            let platform = Platform(code: value.load(fromByteOffset: Place.platform, as: UInt8.self)),
-            let environment = PushEnvironment(code: value.load(fromByteOffset: Place.environment, as: UInt8.self)),
-            let needsEscaping = Bool(code: value.load(fromByteOffset: Place.needsEscaping, as: UInt8.self))
+            value.load(fromByteOffset: Layout.version, as: UInt8.self) == version,
+            let platform = Platform(code: value.load(fromByteOffset: Layout.platform, as: UInt8.self)),
+            let environment = PushEnvironment(code: value.load(fromByteOffset: Layout.environment, as: UInt8.self)),
+            let needsEscaping = Bool(code: value.load(fromByteOffset: Layout.needsEscaping, as: UInt8.self))
         else { return nil }
-        let appCount = UInt16(littleEndian: value.loadUnaligned(fromByteOffset: Place.appCount, as: UInt16.self))
-        let tokenCount = UInt16(littleEndian: value.loadUnaligned(fromByteOffset: Place.tokenCount, as: UInt16.self))
-        let localeCount = value.load(fromByteOffset: Place.localeCount, as: UInt8.self)
+        let appCount = UInt16(littleEndian: value.loadUnaligned(fromByteOffset: Layout.appCount, as: UInt16.self))
+        let tokenCount = UInt16(littleEndian: value.loadUnaligned(fromByteOffset: Layout.tokenCount, as: UInt16.self))
+        let localeCount = value.load(fromByteOffset: Layout.localeCount, as: UInt8.self)
         guard entry.value.count == headCount + Int(appCount) + Int(tokenCount) + Int(localeCount) else { return nil }
         return Device(
             hashStart: key + audienceCount,
@@ -78,7 +78,7 @@ package enum TableEntry {
             localeCount: localeCount,
             audience: audience,
             lastSeenMilliseconds: Int64(
-                littleEndian: value.loadUnaligned(fromByteOffset: Place.lastSeen, as: Int64.self)))
+                littleEndian: value.loadUnaligned(fromByteOffset: Layout.lastSeen, as: Int64.self)))
     }
 }
 

@@ -43,7 +43,7 @@ struct DeviceTests {
         let written = changes.value(0)
         let stored = Array(try #require(written))
         // The platform, the environment, and whether the token must be escaped.
-        for place in [1, 2, 3] {
+        for index in [1, 2, 3] {
             var bytes = stored
             func device() -> Device? {
                 bytes.withUnsafeBytes {
@@ -51,7 +51,7 @@ struct DeviceTests {
                 }
             }
             #expect(device() != nil)
-            bytes[place] = 0xFF
+            bytes[index] = 0xFF
             #expect(device() == nil)
         }
     }

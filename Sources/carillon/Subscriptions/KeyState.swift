@@ -5,7 +5,7 @@ import Pipeline
 ///
 /// The newest record counts, by its timestamp, whichever partition it is in: it is what the device wanted last. A value,
 /// fed with the records of the key in offset order of each partition; records that are no subscriptions are left out.
-struct KeyPlaces {
+struct KeyState {
     /// The latest record of a partition.
     struct Said: Equatable {
         var partition: Int32

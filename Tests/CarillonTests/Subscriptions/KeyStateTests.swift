@@ -39,24 +39,24 @@ private struct Log {
         }.map(\.element)
     }
 
-    var places: KeyPlaces {
-        var places = KeyPlaces(key: key, partitions: Self.partitions)
-        for record in records { places.note(record) }
-        return places
+    var state: KeyState {
+        var state = KeyState(key: key, partitions: Self.partitions)
+        for record in records { state.note(record) }
+        return state
     }
 
     /// Whether mending would write nothing.
-    var isMended: Bool { places.writes.home == nil && places.writes.ends.isEmpty }
+    var isMended: Bool { state.writes.home == nil && state.writes.ends.isEmpty }
 
     /// Writes what mending would, up to `count` records.
     mutating func mend(atMost count: Int = .max) {
-        let writes = places.writes
+        let writes = state.writes
         for record in ([writes.home].compactMap(\.self) + writes.ends).prefix(count) { append(record) }
     }
 }
 
 @Suite("The places of a subscription")
-struct KeyPlacesTests {
+struct KeyStateTests {
     private static let value: [UInt8] = Array("{}".utf8)
 
     /// Every sequence of so many writes: subscribe or unsubscribe, in the right partition or in one of two wrong ones.
@@ -78,8 +78,8 @@ struct KeyPlacesTests {
             var log = Self.log(sequence)
             let newest = log.records.last?.value
             log.mend()
-            #expect(log.places.standing?.value == newest, "\(sequence)")
-            #expect(log.places.misplaced.isEmpty, "\(sequence)")
+            #expect(log.state.standing?.value == newest, "\(sequence)")
+            #expect(log.state.misplaced.isEmpty, "\(sequence)")
             #expect(log.isMended, "a second time there is nothing to write: \(sequence)")
         }
     }
@@ -93,11 +93,11 @@ struct KeyPlacesTests {
                 var log = Self.log(sequence)
                 let newest = log.records.last?.value
                 log.mend(atMost: written)
-                let isSomewhere = log.places.standing?.value != nil || log.places.misplaced.contains { $0.value != nil }
+                let isSomewhere = log.state.standing?.value != nil || log.state.misplaced.contains { $0.value != nil }
                 #expect(newest == nil || isSomewhere, "\(sequence), \(written)")
                 log.mend()
-                #expect(log.places.standing?.value == newest, "\(sequence), \(written)")
-                #expect(log.places.misplaced.isEmpty)
+                #expect(log.state.standing?.value == newest, "\(sequence), \(written)")
+                #expect(log.state.misplaced.isEmpty)
             }
         }
     }
@@ -111,10 +111,10 @@ struct KeyPlacesTests {
                 log.mend(atMost: written)
                 log.compact(dropsNulls: false)
                 log.mend()
-                #expect(log.places.standing?.value == newest, "\(sequence), \(written)")
+                #expect(log.state.standing?.value == newest, "\(sequence), \(written)")
                 log.compact(dropsNulls: true)
                 #expect(log.isMended, "\(sequence), \(written)")
-                #expect(log.places.standing?.value == newest, "\(sequence), \(written)")
+                #expect(log.state.standing?.value == newest, "\(sequence), \(written)")
             }
         }
     }
@@ -124,13 +124,13 @@ struct KeyPlacesTests {
         for sequence in Self.sequences(2) {
             for meanwhile in 0..<6 {
                 var log = Self.log(sequence)
-                let writes = log.places.writes
+                let writes = log.state.writes
                 log.write(meanwhile < 3 ? [UInt8](Self.value + [32]) : nil, wrongBy: Int32(meanwhile % 3))
                 let newest = log.records.last?.value
                 for record in [writes.home].compactMap(\.self) + writes.ends { log.append(record) }
                 log.mend()
-                #expect(log.places.standing?.value == newest, "\(sequence), \(meanwhile)")
-                #expect(log.places.misplaced.isEmpty, "\(sequence), \(meanwhile)")
+                #expect(log.state.standing?.value == newest, "\(sequence), \(meanwhile)")
+                #expect(log.state.misplaced.isEmpty, "\(sequence), \(meanwhile)")
             }
         }
     }
@@ -139,19 +139,19 @@ struct KeyPlacesTests {
     func unsubscription() {
         for sequence in Self.sequences(3) {
             var log = Self.log(sequence)
-            for record in log.places.unsubscription { log.append(record) }
-            #expect(log.places.standing?.value == nil, "\(sequence)")
-            #expect(log.places.misplaced.allSatisfy { $0.value == nil }, "\(sequence)")
+            for record in log.state.unsubscription { log.append(record) }
+            #expect(log.state.standing?.value == nil, "\(sequence)")
+            #expect(log.state.misplaced.allSatisfy { $0.value == nil }, "\(sequence)")
             log.mend()
-            #expect(log.places.standing?.value == nil, "\(sequence)")
-            #expect(log.places.unsubscription.isEmpty, "\(sequence)")
+            #expect(log.state.standing?.value == nil, "\(sequence)")
+            #expect(log.state.unsubscription.isEmpty, "\(sequence)")
         }
     }
 
     @Test("nobody's subscription has nothing to end")
     func nobody() {
-        #expect(Log().places.unsubscription.isEmpty)
-        #expect(Log().places.writes.home == nil)
+        #expect(Log().state.unsubscription.isEmpty)
+        #expect(Log().state.writes.home == nil)
     }
 
     @Test("of the same time the right partition's record counts")
@@ -160,7 +160,7 @@ struct KeyPlacesTests {
         let time: WallTime = 5
         log.append(ProducerRecord(key: log.key, value: nil, partition: log.home, timestamp: time))
         log.append(ProducerRecord(key: log.key, value: Self.value, partition: (log.home + 1) % 3, timestamp: time))
-        #expect(log.places.writes.home == nil)
-        #expect(log.places.writes.ends.count == 1)
+        #expect(log.state.writes.home == nil)
+        #expect(log.state.writes.ends.count == 1)
     }
 }

@@ -1,5 +1,5 @@
 /// Where a record was that became a dead letter, and why: nothing of what is in it.
-package struct DeadLetterPlace: Sendable, Equatable {
+package struct DeadLetterPosition: Sendable, Equatable {
     package var code: DeadLetter.Code
     package var topic: String
     package var partition: Int32
