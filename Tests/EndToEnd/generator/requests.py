@@ -128,7 +128,7 @@ class Requests:
         if self.maybe(0.4):
             app["imageUrl"] = self.chance.choice(("https://example.com/a.jpg", "http://example.com/ä?b=1&c=/", None))
         # Too large for both providers.
-        if self.maybe(0.005):
+        if self.maybe(0.02):
             data["k"] = "x" * 4_096
         if self.maybe(0.2):
             app["data"] = dict(reversed(data.items()))
