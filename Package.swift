@@ -67,15 +67,21 @@ let package = Package(
         .target(
             name: "Broadcasts",
             dependencies: [
-                "Digests", "Hosting", "KafkaClient", "Notifications", "Pipeline", "StateStore", "Streaming",
-                "Telemetry",
+                "Digests", "Hosting", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications", "Pipeline",
+                "StateStore", "Streaming", "Telemetry",
             ]),
+
+        // Devices, their addresses and their people: who is subscribed.
+        .target(
+            name: "Registrar",
+            dependencies: ["Digests", "JSONReader", "Notifications", "StateStore"]),
 
         // What did happen, and what would: without what delivers.
         .target(
             name: "Replay",
             dependencies: [
-                "CSQLite", "Digests", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications", "Pipeline",
+                "Broadcasts", "CSQLite", "Digests", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
+                "Pipeline",
                 "StateStore",
             ]),
 
@@ -95,8 +101,8 @@ let package = Package(
         .target(
             name: "API",
             dependencies: [
-                "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
-                "Pipeline", "Telemetry", "Time", "WholeFile",
+                "Broadcasts", "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload",
+                "Notifications", "Pipeline", "Replay", "Telemetry", "Time", "WholeFile",
             ]),
 
         // The command line.
@@ -112,7 +118,8 @@ let package = Package(
         ),
 
         // Each folder of Tests has the tests of the target that it is named after.
-        .target(name: "TestSupport", dependencies: ["Telemetry", "Time"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["COpenSSL", "Digests", "Telemetry", "Time"], path: "Tests/TestSupport"),
         .target(
             name: "StageSupport",
             dependencies: ["CarillonTesting", "Notifications"], path: "Tests/StageSupport"),
@@ -136,9 +143,8 @@ let package = Package(
         .testTarget(
             name: "APITests",
             dependencies: [
-                "API", "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "Pipeline", "Telemetry",
-                "TestSupport",
-                "Time",
+                "API", "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload",
+                "Notifications", "Pipeline", "Replay", "Telemetry", "TestSupport", "Time",
             ]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(
@@ -165,6 +171,9 @@ let package = Package(
                 "Broadcasts", "Digests", "Hosting", "KafkaClient", "KafkaSimulation", "Notifications", "Pipeline",
                 "StateStore", "Streaming", "Telemetry", "TestSupport",
             ]),
+        .testTarget(
+            name: "RegistrarTests",
+            dependencies: ["Registrar", "JSONReader", "Notifications", "StateStore", "TestSupport"]),
         .testTarget(
             name: "SenderTests",
             dependencies: [
@@ -234,7 +243,8 @@ if Context.environment["CARILLON_FUZZING"] != nil {
                 "Sender", "Digests", "FuzzSupport", "JSONReader", "NotificationPayload", "Notifications", "Time",
             ], path: "Tests/Fuzzing/FuzzAnswers"),
         .executableTarget(
-            name: "FuzzHeads", dependencies: ["API", "FuzzSupport", "HTTPServer"], path: "Tests/Fuzzing/FuzzHeads"),
+            name: "FuzzHeads", dependencies: ["API", "FuzzSupport", "HTTPServer", "Pipeline"],
+            path: "Tests/Fuzzing/FuzzHeads"),
         .executableTarget(
             name: "FuzzPushes", dependencies: ["FuzzSupport", "NotificationPayload"], path: "Tests/Fuzzing/FuzzPushes"),
         .executableTarget(

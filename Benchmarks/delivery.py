@@ -9,43 +9,20 @@ process of its own on the same machine. The latency is from a dispatch record's 
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
-from typing import NamedTuple
 
 import delivery_peers
 from delivery_runs import Bench, Figures
+from figures import Target, median
 from harness.seed import add_seed
-from harness.waiting import Failure
+from results import tell
 
 PARTS = ("fcm", "apns", "memory", "latency", "peers")
 PEERS = {"h2load": "fcm", "firebase-admin": "fcm", "aioapns": "apns"}
 # Besides half of the rate that was measured.
 FIXED_RATES = (1_000, 10_000)
-
-
-class Target(NamedTuple):
-    """A figure and what it is to be; `is_least` where more is better."""
-
-    name: str
-    found: float
-    wanted: float
-    is_least: bool
-
-    @property
-    def is_met(self):
-        return self.found >= self.wanted if self.is_least else self.found <= self.wanted
-
-    def __str__(self):
-        bound = "≥" if self.is_least else "≤"
-        return f"{'met' if self.is_met else 'MISSED':6}  {self.name}: {self.found:,.4g} ({bound} {self.wanted:,.4g})"
-
-
-def median(rows):
-    """Of each column."""
-    return type(rows[0])(*map(statistics.median, zip(*rows)))
 
 
 def measure(options):
@@ -78,7 +55,6 @@ def measure(options):
             found["latency"] = [bench.latency(options.carillon, rate, options.seconds) for rate in (*FIXED_RATES, half)]
     finally:
         bench.close()
-    found["targets"] = [each._asdict() | {"is_met": each.is_met} for each in targets(found)]
     return found
 
 
@@ -124,8 +100,6 @@ def show(found):
     for row in found.get("latency", ()):
         times = f"p50 {row['p50']:.0f} ms, p99 {row['p99']:.0f} ms, most {row['most']:.0f} ms"
         print(f"append to append at {row['rate']:,}/s ({row['produced']:,.0f} produced): {times}")
-    for each in targets(found):
-        print(each)
 
 
 def main():
@@ -152,16 +126,7 @@ def main():
     options.bootstrap = os.environ["KAFKA_BOOTSTRAP_SERVERS"]
     # They are slower, and take as long each.
     options.peer_records = {"h2load": options.records, "firebase-admin": options.records // 40, "aioapns": options.records // 10}
-    try:
-        found = measure(options)
-    except Failure as failure:
-        print(f"FAILED: {failure}", file=sys.stderr)
-        return 1
-    if options.json:
-        print(json.dumps(found, indent=2, ensure_ascii=False))
-    else:
-        show(found)
-    return 0
+    return tell(options.json, lambda: measure(options), show, targets)
 
 
 if __name__ == "__main__":

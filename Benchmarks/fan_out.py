@@ -30,7 +30,7 @@ class Subscriptions:
 
     def __init__(self, bootstrap, topic):
         settings = {"bootstrap.servers": bootstrap, "group.id": "subscriptions", "enable.partition.eof": True}
-        self.consumer, self.places = Consumer(READING | settings), {}
+        self.consumer, self.audiences = Consumer(READING | settings), {}
         partitions = self.consumer.list_topics(topic, 30).topics[topic].partitions
         self.consumer.assign([TopicPartition(topic, each, 0) for each in partitions])
         unread = set(partitions)
@@ -47,7 +47,7 @@ class Subscriptions:
                 ended.add(message.partition())
                 continue
             audience, _, token_hash = message.key().rpartition(b"|")
-            devices = self.places.setdefault(audience.decode(), {})
+            devices = self.audiences.setdefault(audience.decode(), {})
             if message.value() is None:
                 devices.pop(token_hash, None)
             else:
@@ -56,8 +56,8 @@ class Subscriptions:
                 devices[token_hash] = orjson.dumps(value["token"]), value["platform"].encode()
         return ended
 
-    def devices(self, place):
-        return self.places.get(f"place/{place}", {}).items()
+    def devices(self, audience):
+        return self.audiences.get(audience, {}).items()
 
 
 def delivery(order):
@@ -170,10 +170,12 @@ class FanOut:
             identity, expires_at, shared = push(event)
             partition, offset = message.partition(), message.offset()
             source = f"{self.input}/{partition}/{offset}".encode()
-            for token_hash, (token, platform) in subscriptions.devices(event["order"]["place_id"]):
+            audience = f"place/{event['order']['place_id']}"
+            for token_hash, (token, platform) in subscriptions.devices(audience):
                 # What all devices share was written once.
                 value = b'{"message":{"token":%b,%b}' % (token, shared[1:])
                 headers = [("message-id", identity), ("platform", platform), ("source", source), ("expires-at", expires_at)]
+                headers.append(("audience", audience.encode()))
                 produce(topic, value, token_hash, headers=headers)
             self.positions[partition] = offset + 1
         self.producer.poll(0)

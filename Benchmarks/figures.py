@@ -27,6 +27,23 @@ class Latency(NamedTuple):
     late: float
 
 
+class Target(NamedTuple):
+    """A figure and what it is to be; `is_least` where more is better."""
+
+    name: str
+    found: float
+    wanted: float
+    is_least: bool
+
+    @property
+    def is_met(self):
+        return self.found >= self.wanted if self.is_least else self.found <= self.wanted
+
+    def __str__(self):
+        bound = "≥" if self.is_least else "≤"
+        return f"{'met' if self.is_met else 'MISSED':6}  {self.name}: {self.found:,.4g} ({bound} {self.wanted:,.4g})"
+
+
 class Ratio(NamedTuple):
     """A median of ratios, and the interval that contains it with a probability of 95 %."""
 

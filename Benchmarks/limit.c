@@ -109,11 +109,12 @@ static void emit(struct worker *worker, const rd_kafka_message_t *event, int64_t
     int expires_length = snprintf(expires, sizeof expires, "%" PRId64, INT64_C(1772323200000) + number);
     for (int copy = 0; copy < run_state.copies; copy++) {
         struct prepared *record = &run_state.prepared[(number * run_state.copies + copy) % PREPARED];
-        rd_kafka_headers_t *headers = rd_kafka_headers_new(4);
+        rd_kafka_headers_t *headers = rd_kafka_headers_new(5);
         rd_kafka_header_add(headers, "message-id", 10, record->id, sizeof record->id);
         rd_kafka_header_add(headers, "platform", 8, "fcm", 3);
         rd_kafka_header_add(headers, "source", 6, source, source_length);
         rd_kafka_header_add(headers, "expires-at", 10, expires, expires_length);
+        rd_kafka_header_add(headers, "audience", 8, "place/10000", 11);
         rd_kafka_resp_err_t error;
         while ((error = rd_kafka_producev(
                     worker->producer, RD_KAFKA_V_RKT(worker->output), RD_KAFKA_V_KEY(record->key, sizeof record->key),

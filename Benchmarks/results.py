@@ -1,4 +1,4 @@
-"""The results of the benchmarks of the pipeline as JSON: one shape for all of them."""
+"""The results of the benchmarks as JSON: one shape for those of the pipeline."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import re
 import sys
 
 from figures import median, ratio
+from harness.waiting import Failure
 
 
 def about(options):
@@ -72,6 +73,24 @@ def latencies(found):
         | {"runs": [row._asdict() for row in rows]}
         for (name, interval, rate), rows in found.items()
     ]
+
+
+def tell(as_json, measure, show, targets):
+    """Prints what was measured and whether the targets are met, as a table or as JSON; the exit code."""
+    try:
+        found = measure()
+    except Failure as failure:
+        print(f"FAILED: {failure}", file=sys.stderr)
+        return 1
+    wanted = list(targets(found))
+    if as_json:
+        judged = {"targets": [each._asdict() | {"is_met": each.is_met} for each in wanted]}
+        print(json.dumps(found | judged, indent=2, ensure_ascii=False))
+    else:
+        show(found)
+        for each in wanted:
+            print(each)
+    return 0
 
 
 def write(results, path):

@@ -127,7 +127,8 @@ public final class FanOut {
             RecordMetadata from = context().recordMetadata().orElseThrow();
             byte[] source = bytes(from.topic() + "/" + from.partition() + "/" + from.offset());
             byte[] id = bytes(push.messageId()), expiresAt = bytes(Long.toString(push.expiresAt()));
-            try (var found = subscriptions.prefixScan("place/" + event.order().place_id() + "|", prefixes)) {
+            String audience = "place/" + event.order().place_id();
+            try (var found = subscriptions.prefixScan(audience + "|", prefixes)) {
                 while (found.hasNext()) {
                     var each = found.next();
                     Device device = each.value.value();
@@ -136,6 +137,7 @@ public final class FanOut {
                     headers.add("platform", bytes(device.platform()));
                     headers.add("source", source);
                     headers.add("expires-at", expiresAt);
+                    headers.add("audience", bytes(audience));
                     // After the audience a subscription's key has the token's SHA-256.
                     String key = each.key.substring(each.key.indexOf('|') + 1);
                     context().forward(new Record<>(key, message(device.token(), push.shared()), record.timestamp(), headers));

@@ -49,12 +49,14 @@ install_packages() {
         as_root=(sudo)
     fi
     say "installing missing Debian packages: ${missing[*]}"
-    if [[ -z ${apt_updated:-} ]]; then
-        ${as_root[@]+"${as_root[@]}"} apt-get update -qq >&2
-        apt_updated=1
-    fi
-    ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+    mkdir -p "$root/.build"
+    (
+        # Steps of Scripts/test run beside each other.
+        flock 9
+        ${as_root[@]+"${as_root[@]}"} apt-get update -qq
+        ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends "${missing[@]}"
+    ) 9>"$root/.build/apt" >&2
 }
 
 # Checks that the Swift toolchain is new enough; if not, says how to get one.
@@ -91,6 +93,18 @@ prepare_python() {
     cat "$list" "$alone" >"$home/requirements.txt"
 }
 
+# Sets $API_CLIENTS to a virtual environment with what the HTTP API is met with; recreated when the list changes.
+prepare_api_clients() {
+    local list="$root/Tests/EndToEnd/clients/requirements.txt"
+    export API_CLIENTS="$root/.build/api-clients"
+    ! cmp -s "$list" "$API_CLIENTS/requirements.txt" || return 0
+    say "installing from PyPI into .build/api-clients: $(grep -cvE '^(#|$)' "$list") packages"
+    rm -rf "$API_CLIENTS"
+    python3 -m venv "$API_CLIENTS"
+    "$API_CLIENTS/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --no-deps --no-compile -r "$list" >&2
+    cp "$list" "$API_CLIENTS/requirements.txt"
+}
+
 # prepare_carillon: sets $CARILLON to a release build, unless it is set already.
 prepare_carillon() {
     [[ -z ${CARILLON:-} ]] || return 0
@@ -107,6 +121,15 @@ prepare_stand_in() {
     export PROVIDER_STAND_IN
 }
 
+# prepare_receiving_app: sets $RECEIVING_APP, the phone of Examples, unless it is set already.
+prepare_receiving_app() {
+    local build=(swift build --package-path "$root/Examples/receiving-app" --scratch-path "$root/.build/receiving-app")
+    [[ -z ${RECEIVING_APP:-} ]] || return 0
+    "${build[@]}" --product receiving-app >&2 || return 1
+    RECEIVING_APP=$("${build[@]}" --show-bin-path)/receiving-app
+    export RECEIVING_APP
+}
+
 # Installs what a broker needs; returns 1 if KAFKA_HOME is not set.
 require_kafka() {
     [[ -n ${KAFKA_HOME:-} ]] || return 1
@@ -115,18 +138,25 @@ require_kafka() {
     command -v openssl >/dev/null || install_packages openssl
 }
 
-# Puts prometheus and promtool on the PATH. If there are none, it unpacks Debian's package below .build: installing it would
-# start a service on this machine. Returns 1 if the package is not available.
-prepare_prometheus() {
-    local home="$root/.build/prometheus"
-    PATH="$PATH:$home/usr/bin"
-    if command -v prometheus >/dev/null && command -v promtool >/dev/null; then return 0; fi
-    command -v apt-get >/dev/null || return 1
-    say "unpacking Debian's prometheus into .build/prometheus"
-    rm -rf "$home"
-    mkdir -p "$home"
-    (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq prometheus >&2 && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb)
+# prepare_debian PROGRAM PACKAGE...: puts a program on the PATH. If there is none, it unpacks Debian's packages below .build:
+# installing them could start a service on this machine. Returns 1 if they are not available.
+prepare_debian() {
+    local home="$root/.build/$1" libraries
+    libraries="$home/usr/lib/$(uname -m)-linux-gnu"
+    PATH="$PATH:$home/usr/bin:$home/usr/sbin"
+    if ! command -v "$1" >/dev/null; then
+        command -v apt-get >/dev/null || return 1
+        say "unpacking into .build/$1, from Debian: ${*:2}"
+        rm -rf "$home"
+        mkdir -p "$home"
+        (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq "${@:2}" >&2 &&
+            for package in *.deb; do dpkg-deb -x "$package" .; done && rm ./*.deb) || return 1
+    fi
+    [[ ! -d $libraries ]] || export LD_LIBRARY_PATH="$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 }
+
+# promtool is in the same package.
+prepare_prometheus() { prepare_debian prometheus prometheus; }
 
 # Installs what the benchmarks compare with into the virtual environment.
 prepare_bench_packages() {
@@ -144,21 +174,7 @@ prepare_streams() {
         "$root"/Benchmarks/streams/*.java
 }
 
-# Puts h2load on the PATH. If there is none, it unpacks Debian's package below .build.
-prepare_h2load() {
-    local home="$root/.build/h2load"
-    ! command -v h2load >/dev/null || return 0
-    if [[ ! -x $home/usr/bin/h2load ]]; then
-        command -v apt-get >/dev/null || die "the benchmark needs h2load (nghttp2-client)"
-        say "unpacking Debian's nghttp2-client into .build/h2load"
-        rm -rf "$home"
-        mkdir -p "$home"
-        (cd "$home" && apt-get -o APT::Sandbox::User="$(id -un)" download -qq nghttp2-client libev4 >&2 &&
-            for package in *.deb; do dpkg-deb -x "$package" .; done && rm ./*.deb)
-    fi
-    PATH="$PATH:$home/usr/bin"
-    export LD_LIBRARY_PATH="$home/usr/lib/$(uname -m)-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-}
+prepare_h2load() { prepare_debian h2load nghttp2-client libev4 || die "the benchmark needs h2load (nghttp2-client)"; }
 
 # Provides a real broker for the tests: exports KAFKA_BOOTSTRAP_SERVERS; if it is not set, starts a broker from KAFKA_HOME, which
 # stops when the script ends. Returns 1 if neither is set. Takes options of `Scripts/kafka start`.

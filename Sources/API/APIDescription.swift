@@ -1,10 +1,17 @@
+import Notifications
+
 /// The whole of the API, as `/openapi.json` and Schemas/openapi.json have it.
 package enum APIDescription {
     /// - Parameter version: of the program.
     package static func document(_ endpoints: [APIOperation], version: String) -> Document {
-        Router.openAPI(endpoints, version: version, schemas: RequestSchemas.all)
+        Router.openAPI(
+            endpoints, version: version,
+            schemas: RequestSchemas.all + LookEndpoints.schemas + BroadcastSchemas.all + EventEndpoints.schemas
+                + ControlEndpoints.schemas)
     }
 
     /// Every operation that there is; a process has those whose settings are there.
-    package static let operations = RequestEndpoints.operations + ContractEndpoints.operations
+    package static let operations =
+        RequestEndpoints.operations + LookEndpoints.operations + BroadcastEndpoints.operations
+        + EventEndpoints.operations + ControlEndpoints.operations + ContractEndpoints.operations
 }

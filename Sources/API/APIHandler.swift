@@ -1,4 +1,5 @@
 import HTTPServer
+import Pipeline
 import Synchronization
 import Time
 
@@ -24,18 +25,23 @@ package final class APIHandler: HTTPHandler {
     private let router: Router
     private let environment: APIKey.Environment
     private let rate: Int
+    private let proxies: [IPNetwork]
     private let surroundings: Surroundings
     private let ring: Mutex<KeyRing>
     /// By the ids of keys, which bound their number.
     private let buckets = Mutex<[String: KeyTokenBucket]>([:])
 
-    /// - Parameter rate: requests a second of a key that has no rate of its own.
+    /// - Parameters:
+    ///   - rate: requests a second of a key that has no rate of its own.
+    ///   - proxies: whose `X-Forwarded-For` counts.
     package init(
-        _ router: Router, _ ring: KeyRing, _ environment: APIKey.Environment, rate: Int, _ surroundings: Surroundings
+        _ router: Router, _ ring: KeyRing, _ environment: APIKey.Environment, rate: Int, proxies: [IPNetwork] = [],
+        _ surroundings: Surroundings
     ) {
         self.router = router
         self.environment = environment
         self.rate = rate
+        self.proxies = proxies
         self.surroundings = surroundings
         self.ring = Mutex(ring)
     }
@@ -50,6 +56,7 @@ package final class APIHandler: HTTPHandler {
     package func admit(_ head: IncomingRequest) -> HTTPAdmission {
         let began = ContinuousClock.now
         var call = Call(head, id: surroundings.requestID())
+        call.client = ForwardedClient.address(of: head, trusting: proxies)
         do throws(Problem) {
             let match = try router.find(head)
             let operation = match.endpoint.operation

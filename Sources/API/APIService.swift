@@ -10,28 +10,47 @@ import Synchronization
 ///
 /// It keeps nothing that Kafka does not have, and any number of processes may run. Call `run()` once.
 package final class APIService: Role, Sendable {
+    /// A producer that has met no error for so long may write.
+    private static let proven = Duration.seconds(10)
+
     private let configuration: PipelineConfiguration
     private let version: String
     private let logger: Logger
     private let writer = RecordWriter()
     private let index = RequestIndex()
     private let requests: RequestFollower
+    private let broadcasts: BroadcastFollower
+    private let control: ControlFollower
+    private let decisions = BroadcastDecisions()
+    private let reads: TopicReads
+    private let batches: BatchWriter
+    private let fencings: Counter
     private let metrics: Metrics
-    private let isListening = Atomic(false)
+    private let listens = Mutex<ListenAddress?>(nil)
     package let name = RoleName.api
     package let host: RoleHost
 
     /// - Parameters:
     ///   - version: of the program.
     ///   - clock: the process's.
+    ///   - broadcasts: the process's.
+    ///   - control: the process's.
     package init(
-        configuration: PipelineConfiguration, version: String, logger: Logger, metrics: Metrics, clock: PipelineClock
+        configuration: PipelineConfiguration, version: String, logger: Logger, metrics: Metrics, clock: PipelineClock,
+        broadcasts: BroadcastFollower, control: ControlFollower
     ) {
         self.configuration = configuration
         self.version = version
         self.logger = logger
         self.metrics = metrics
-        host = RoleHost(clock: clock, explained: Permissions(apiOf: configuration).explained)
+        let permissions = Permissions(apiOf: configuration)
+        host = RoleHost(clock: clock, explained: permissions.explained)
+        (self.broadcasts, self.control) = (broadcasts, control)
+        reads = TopicReads(logger: logger, explained: permissions.explained)
+        batches = BatchWriter(topic: configuration.topics.events)
+        fencings = metrics.counter(
+            "carillon_api_fencings_total",
+            help: "Producers of batches that were replaced because another process took their transactional id.")
         requests = RequestFollower(configuration, index, logger: logger, metrics: metrics)
         metrics.observeReadiness(of: self)
         metrics.observe("carillon_api_known_requests", help: "Requests of the last day whose ids are known.") {
@@ -43,13 +62,18 @@ package final class APIService: Role, Sendable {
         ) { [index] in [.init(value: .counter(Double(index.counts.forgotten)))] }
     }
 
+    /// Where it listens, with the port that the system chose for 0; nil before. Any thread.
+    package var address: ListenAddress? { listens.withLock { $0 } }
+
     /// Why it does not take requests now; empty if it does. Any thread.
     package var unready: [String] {
         let reasons = host.reasons.map(\.description)
         if host.mustEnd { return ["it answers what it has, and ends"] }
-        guard isListening.load(ordering: .acquiring) else { return reasons + ["it is not running"] }
-        return reasons + (writer.isOpen ? [] : ["it cannot write yet"])
+        guard address != nil else { return reasons + ["it is not running"] }
+        return reasons + (writer.isOpen && !host.patience.isStarting ? [] : ["it cannot write yet"])
+            + (!configuration.api.events || batches.isOpen ? [] : ["it cannot write batches of events yet"])
             + (requests.isCaughtUp ? [] : ["it has not read the requests of the last day"])
+            + (!hasBroadcasts || broadcasts.view.freshSince != nil ? [] : ["it has not read the broadcasts"])
     }
 
     /// Answers what it has, and lets ``run()`` return. Any number of times.
@@ -97,6 +121,12 @@ package final class APIService: Role, Sendable {
         crew.start("http") { try self.serve(address, handler) }
         crew.start("writer") { try self.write() }
         crew.start("requests") { [requests, host] in try requests.run(on: host) }
+        if configuration.api.events { crew.start("batches") { try self.writeBatches() } }
+        if hasBroadcasts {
+            crew.start("broadcasts") { [broadcasts, host] in try broadcasts.run(on: host) }
+            crew.start("decisions") { [broadcasts, decisions, host] in decisions.run(on: host) { broadcasts.view } }
+        }
+        if hasControl { crew.start("control") { [control, host] in try control.run(on: host) } }
         crew.start("keys") { [file, host, logger] in
             var watch = KeyWatch(file, logger: logger)
             try watch.run(on: host) { handler.replace($0) }
@@ -104,6 +134,9 @@ package final class APIService: Role, Sendable {
         var supervision = Supervision(host, crew, terms, logger)
         try supervision.untilAllHaveEnded(APIStatusLine(meter: meter))
     }
+
+    private var hasBroadcasts: Bool { !configuration.topics.broadcasts.isEmpty }
+    private var hasControl: Bool { !configuration.topics.control.isEmpty }
 
     private var terms: Supervision.Terms {
         Supervision.Terms(
@@ -117,20 +150,39 @@ package final class APIService: Role, Sendable {
             now: { [host] in host.clock.now() },
             requestID: { "req_" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16) },
             chance: { Double.random(in: 0...1) }, answered: { meter.answered($0, $1, $2) })
-        let endpoints = try RequestEndpoints(
-            configuration, writer, index, isReady: { [requests] in requests.isCaughtUp }, surroundings
+        let isReady: @Sendable () -> Bool = { [requests] in requests.isCaughtUp }
+        var endpoints = try RequestEndpoints(
+            configuration, writer, index, reads, isReady: isReady, surroundings, logger: logger
         ).all
+        endpoints += LookEndpoints(configuration, index, reads, surroundings, logger: logger).all
+        if hasControl {
+            endpoints +=
+                ControlEndpoints(
+                    configuration, writer, index, reads, view: { [control] in control.view }, isReady: isReady,
+                    surroundings, logger: logger
+                ).all
+        }
+        if hasBroadcasts {
+            endpoints += BroadcastEndpoints(configuration, writer, decisions, reads, surroundings, logger: logger).all
+        }
+        if configuration.api.events {
+            endpoints += EventEndpoints(configuration, writer, batches, surroundings).all
+        }
         let version = version
         let description = APIDescription.document(
             endpoints.map(\.operation) + ContractEndpoints.operations, version: version)
         return APIHandler(
             Router(endpoints + ContractEndpoints.make { description }), keys, configuration.api.environment,
-            rate: configuration.api.rate, surroundings)
+            rate: configuration.api.rate, proxies: configuration.api.trustedProxies, surroundings)
     }
 
     /// Takes requests until the role ends, then answers what it has.
     private func serve(_ address: ListenAddress, _ handler: APIHandler) throws {
-        defer { writer.close() }
+        defer {
+            reads.end()
+            writer.close()
+            batches.close()
+        }
         var limits = HTTPLimits()
         limits.connections = 1_000
         // Behind a proxy all have one address.
@@ -143,10 +195,13 @@ package final class APIService: Role, Sendable {
             throw PipelineError.decisionNeeded("the API cannot listen at api.http: \(error)")
         }
         defer { server.stop() }
-        logger.info("the API listens on http://\(address)")
-        isListening.store(true, ordering: .releasing)
+        let bound = ListenAddress(host: address.host, port: server.port)
+        logger.info("the API listens on http://\(bound)")
+        listens.withLock { $0 = bound }
         while !host.mustEnd { host.time.sleep(IdleWait.looking) }
         _ = server.drain(within: .milliseconds(Int(configuration.shutdownTimeout.wholeMilliseconds)))
+        reads.end()
+        while !reads.isIdle { host.time.sleep(IdleWait.looking) }
     }
 
     /// Writes what is sent, with a new producer where one has failed for good.
@@ -157,32 +212,76 @@ package final class APIService: Role, Sendable {
                 var producer = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
                     var producer = try Producer(
                         settings: producerSettings, reportsEach: true, logger: logger.clientSink)
-                    _ = try producer.topic(configuration.topics.requests, timeout: .seconds(5))
+                    for topic in writtenTopics {
+                        _ = try producer.topic(topic, timeout: .seconds(5))
+                    }
                     return producer
                 }
-                patience.hasWorked()
-                host.patience.hasWorked()
+                let began = host.time.now()
                 do {
-                    return try writer.run(&producer) { errors in
+                    return try writer.run(&producer, deliveryTime) { errors in
+                        // One that may write to no topic at all hears of it a moment after it knows them, or on a busy machine
+                        // some seconds: until then it is ready, and yet ends where that is not mended.
+                        let time = host.time.now() - began
+                        if errors.isEmpty, time >= IdleWait.woken { host.patience.hasWorked() }
+                        if errors.isEmpty, time >= Self.proven { patience.hasWorked() }
                         for error in errors {
                             if let line = try host.consider(error, patience) { logger.warning("\(line)") }
                         }
                     }
                 } catch let error as KafkaError {
-                    logger.warning("the producer is replaced: \(error)")
+                    if let line = try host.consider(error, patience) {
+                        logger.warning("the producer is replaced: \(line)")
+                    }
+                    host.time.sleep(IdleWait.woken)
                 }
             }
         } catch is PipelineEnded {}
     }
 
+    /// Those that single records go to.
+    private var writtenTopics: [String] {
+        [configuration.topics.requests] + (hasBroadcasts ? [configuration.topics.broadcasts] : [])
+            + (hasControl ? [configuration.topics.control] : [])
+            + (configuration.api.events ? [configuration.topics.events] : [])
+    }
+
+    /// Writes batches of events, with a producer for their transactions.
+    private func writeBatches() throws {
+        let patience = Patience()
+        let (id, settings) = (BatchWriter.transactionalID(configuration), BatchWriter.settings(configuration))
+        var isTold = false
+        do {
+            try batches.run {
+                let producer = try host.untilItWorks(logger, patience, whileDraining: true) { () throws(KafkaError) in
+                    try Producer(
+                        settings: settings, transactionalID: id, reportsEach: true, logger: logger.clientSink)
+                }
+                return KafkaBatchProducer(producer)
+            } tell: { error in
+                // From then on it is waited for, like what else it writes.
+                if batches.isOpen { patience.hasWorked() }
+                guard error.kind == .fenced else {
+                    if let line = try host.consider(error, patience) { logger.warning("batches of events: \(line)") }
+                    return
+                }
+                fencings.add(1)
+                guard !isTold else { return }
+                isTold = true
+                logger.warning(
+                    "another process writes batches of events as \(id), and each of both takes the id from the other: give "
+                        + "each process an instance.id of its own")
+            }
+        } catch is PipelineEnded {}
+    }
+
+    private var deliveryTime: Duration { configuration.api.wait / 2 }
+
     private var producerSettings: Settings {
         var settings = configuration.kafka
         // Of both names the later one would count.
-        settings["message.timeout.ms"] = nil
-        let time = "\(configuration.api.wait.wholeMilliseconds / 2)"
-        settings["delivery.timeout.ms"] = time
-        settings["request.timeout.ms"] = time
-        if settings["queue.buffering.max.ms"] == nil, settings["linger.ms"] == nil { settings["linger.ms"] = "1" }
+        for name in ["message.timeout.ms", "queue.buffering.max.ms"] { settings[name] = nil }
+        settings.merge(RecordWriter.settings(deliveryTime)) { $1 }
         return settings
     }
 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import Notifications
 
 /// What says how to use the others, without a key.
 package enum ContractEndpoints {

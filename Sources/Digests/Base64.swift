@@ -19,10 +19,10 @@ package enum Base64URL {
         return text
     }
 
-    /// The decoded bytes; nil if the text has another character or a length that no bytes have. Bits that are left
-    /// over are ignored.
+    /// The decoded bytes; nil if the text has another character, a length that no bytes have, or bits that are left over
+    /// and not 0 (RFC 4648 §3.5): no bytes have two texts.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
-        Base64.decode(text, last: (UInt8(ascii: "-"), UInt8(ascii: "_")))
+        Base64.decode(text, last: (UInt8(ascii: "-"), UInt8(ascii: "_")), mayLeaveBits: false)
     }
 }
 
@@ -32,11 +32,13 @@ package enum Base64 {
     package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        return decode(text.dropLast(padding), last: (UInt8(ascii: "+"), UInt8(ascii: "/")))
+        return decode(text.dropLast(padding), last: (UInt8(ascii: "+"), UInt8(ascii: "/")), mayLeaveBits: true)
     }
 
     /// - Parameter last: the digits for 62 and 63.
-    fileprivate static func decode(_ text: some Sequence<UInt8>, last: (UInt8, UInt8)) -> [UInt8]? {
+    fileprivate static func decode(
+        _ text: some Sequence<UInt8>, last: (UInt8, UInt8), mayLeaveBits: Bool
+    ) -> [UInt8]? {
         var bytes: [UInt8] = []
         var pending: UInt32 = 0
         var bits: UInt32 = 0
@@ -59,6 +61,7 @@ package enum Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: pending >> bits))
             }
         }
-        return count % 4 == 1 ? nil : bytes
+        let left = pending & (1 << bits - 1)
+        return count % 4 == 1 || left != 0 && !mayLeaveBits ? nil : bytes
     }
 }

@@ -75,15 +75,8 @@ package final class SigningKey: @unchecked Sendable {
 
     private static func isUsable(_ key: OpaquePointer, for algorithm: Algorithm) -> Bool {
         switch algorithm {
-        case .rs256:
-            return EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA && EVP_PKEY_get_bits(key) >= 2_048
-        case .es256:
-            var name = [CChar](repeating: 0, count: 64)
-            var length = 0
-            guard EVP_PKEY_get_base_id(key) == EVP_PKEY_EC,
-                EVP_PKEY_get_group_name(key, &name, name.count, &length) == 1
-            else { return false }
-            return name.prefix(length).elementsEqual("prime256v1".utf8.map(CChar.init(bitPattern:)))
+        case .rs256: EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA && EVP_PKEY_get_bits(key) >= 2_048
+        case .es256: copenssl_is_p256(key) == 1
         }
     }
 }

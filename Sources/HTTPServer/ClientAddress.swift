@@ -26,4 +26,19 @@ struct ClientAddress: Hashable, Sendable {
     init(low: UInt64) {
         self.low = low
     }
+
+    /// The whole address as text; empty for unknown families.
+    static func text(_ address: UnsafePointer<sockaddr>?) -> String {
+        guard let address else { return "" }
+        var bytes = UnsafeRawPointer(address)
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET: bytes += MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)!
+        case AF_INET6: bytes += MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)!
+        default: return ""
+        }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+            inet_ntop(Int32(address.pointee.sa_family), bytes, text.baseAddress, socklen_t(text.count))
+                .map { String(cString: $0) } ?? ""
+        }
+    }
 }

@@ -24,14 +24,17 @@ package final class HTTPExchange: Sendable {
     }
 
     /// The answer at the end of the time.
-    private let otherwise: HTTPResponse
+    private let otherwise: @Sendable () -> HTTPResponse
     private let answered: @Sendable (HTTPResponse) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - otherwise: what the server answers if nobody else does.
     ///   - answered: is told the answer, before the client gets it.
-    package init(otherwise: HTTPResponse, answered: @escaping @Sendable (HTTPResponse) -> Void = { _ in }) {
+    package init(
+        otherwise: @autoclosure @escaping @Sendable () -> HTTPResponse,
+        answered: @escaping @Sendable (HTTPResponse) -> Void = { _ in }
+    ) {
         self.otherwise = otherwise
         self.answered = answered
     }
@@ -50,7 +53,7 @@ package final class HTTPExchange: Sendable {
     package var given: HTTPResponse? { state.withLock { $0.answer } }
 
     func answerLate() {
-        answer(otherwise)
+        answer(otherwise())
     }
 
     /// The client was cut off: it gets no answer.

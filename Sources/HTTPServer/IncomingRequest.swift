@@ -15,6 +15,8 @@ package struct IncomingRequest: Sendable {
     /// Path and query; ``RequestTarget`` decodes them.
     package var target: String
     package var headers: [Header]
+    /// The address that the connection came from; empty where it is not known.
+    package var peer = ""
     /// Empty until the request is there in whole.
     package var body: [UInt8] = []
 

@@ -25,6 +25,10 @@ final class OpenConnections: Sendable {
         /// When the phase began.
         var since: ContinuousClock.Instant
 
+        mutating func enter(_ phase: Phase, at now: ContinuousClock.Instant) {
+            (self.phase, since) = (phase, now)
+        }
+
         var isWholeRequest: Bool {
             switch phase {
             case .head, .idle, .body: false
@@ -67,16 +71,12 @@ final class OpenConnections: Sendable {
         state.withLock { state in
             // The first request has its time since the accept.
             guard case .idle? = state.connections[descriptor]?.phase else { return }
-            state.connections[descriptor]?.phase = .head
-            state.connections[descriptor]?.since = now
+            state.connections[descriptor]?.enter(.head, at: now)
         }
     }
 
     func enter(_ phase: Phase, _ descriptor: Int32, at now: ContinuousClock.Instant = .now) {
-        state.withLock { state in
-            state.connections[descriptor]?.phase = phase
-            state.connections[descriptor]?.since = now
-        }
+        state.withLock { state in state.connections[descriptor]?.enter(phase, at: now) }
     }
 
     /// - Returns: false if nothing waits any more: the server ends, or the connection was told to.
@@ -84,10 +84,8 @@ final class OpenConnections: Sendable {
         for exchange: HTTPExchange, _ descriptor: Int32, atMost time: Duration, at now: ContinuousClock.Instant = .now
     ) -> Bool {
         state.withLock { state in
-            guard !state.isClosed, state.connections[descriptor] != nil else { return false }
-            state.connections[descriptor]?.phase = .reply(exchange, until: now + time)
-            state.connections[descriptor]?.since = now
-            return true
+            guard !state.isClosed else { return false }
+            return state.connections[descriptor]?.enter(.reply(exchange, until: now + time), at: now) != nil
         }
     }
 

@@ -66,6 +66,7 @@ extension RequestHead {
         }
         request = IncomingRequest(method: String(cString: method), target: target)
         request.headers = lines.headers
+        request.peer = ClientAddress.text(cmicrohttpd_address(connection))
         isInPlace =
             lines.areInPlace && version == method + strlen(method) + 1 + targetSize + 1
             && lines.next + 2 == method + size
@@ -87,9 +88,11 @@ private func addHeader(
     guard let context, let name, let value else { return .NO }
     let lines = context.assumingMemoryBound(to: HeadLines.self)
     // Only letters of ASCII: others would become them.
-    let lowered = UnsafeBufferPointer(start: name, count: nameSize).map { UInt8(bitPattern: $0).lowercasedASCII }
-    lines.pointee.headers.append(
-        IncomingRequest.Header(String(decoding: lowered, as: UTF8.self), String(cString: value)))
+    let lowered = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: nameSize) { buffer in
+        for index in 0..<nameSize { buffer[index] = UInt8(bitPattern: name[index]).lowercasedASCII }
+        return String(decoding: buffer, as: UTF8.self)
+    }
+    lines.pointee.headers.append(IncomingRequest.Header(lowered, String(cString: value)))
     if name != lines.pointee.next { lines.pointee.areInPlace = false }
     lines.pointee.next = value + valueSize + 2
     return .YES

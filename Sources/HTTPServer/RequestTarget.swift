@@ -13,18 +13,19 @@ package struct RequestTarget: Equatable, Sendable {
     /// - Returns: nil if it does not begin with a slash, or has an escape that is not one, a byte that an escape should be for,
     ///   or a control character; or if it is not UTF-8 where it is decoded.
     package init?(_ text: String) {
-        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts[0].utf8.first == UInt8(ascii: "/") else { return nil }
+        let parts = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts[0].first == UInt8(ascii: "/") else { return nil }
         path = []
-        for segment in parts[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+        for segment in parts[0].dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             guard let segment = Self.decode(segment) else { return nil }
             path.append(segment)
         }
         query = []
         guard parts.count > 1 else { return }
-        for parameter in parts[1].split(separator: "&") {
-            let sides = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decode(sides[0]), let value = Self.decode(sides.count > 1 ? sides[1] : "") else {
+        for parameter in parts[1].split(separator: UInt8(ascii: "&")) {
+            let sides = parameter.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decode(sides[0]), let value = Self.decode(sides.count > 1 ? sides[1] : "".utf8[...])
+            else {
                 return nil
             }
             query.append(Parameter(name: name, value: value))
@@ -49,9 +50,10 @@ package struct RequestTarget: Equatable, Sendable {
     }
 
     /// A plus sign stays one: that it is a blank holds for forms only.
-    private static func decode(_ text: Substring) -> String? {
+    private static func decode(_ text: Substring.UTF8View) -> String? {
         var bytes: [UInt8] = []
-        var rest = text.utf8[...]
+        bytes.reserveCapacity(text.count)
+        var rest = text
         while let byte = rest.popFirst() {
             var decoded = byte
             if byte == UInt8(ascii: "%") {

@@ -33,4 +33,6 @@ extension Patience {
 }
 
 /// The process was told to end while something still waited for the broker.
-package struct PipelineEnded: Error {}
+package struct PipelineEnded: Error {
+    package init() {}
+}

@@ -65,18 +65,25 @@ package struct Permissions: Sendable {
 
     private func missing(_ error: KafkaError) -> Permission? {
         switch error.name {
-        case "GROUP_AUTHORIZATION_FAILED": return group.permission(to: "Read", on: "group", flag: "--group")
+        case "GROUP_AUTHORIZATION_FAILED":
+            // Who commits nothing only looks at it.
+            return group.permission(to: committed.isEmpty ? "Describe" : "Read", on: "group", flag: "--group")
         case "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
             return transactionalIDs.permission(to: "Write", on: "transactional id", flag: "--transactional-id")
-        case "TOPIC_AUTHORIZATION_FAILED":
-            let names = topicNames(error)
-            let isRead = names.allSatisfy { read.contains($0) && (error.isOfReading || !written.contains($0)) }
-            return Permission(
-                operation: isRead ? "Read" : "Write",
-                kind: names.count > 1 ? "each of the topics" : "topic", names: names,
-                flags: names.map { " --topic \($0)" }.joined())
+        case "TOPIC_AUTHORIZATION_FAILED": return permission(onTopicsOf: error)
+        // A producer without transactions may begin where it may write to any topic.
+        case "CLUSTER_AUTHORIZATION_FAILED" where error.client == .producer: return permission(onTopicsOf: error)
         default: return nil
         }
+    }
+
+    private func permission(onTopicsOf error: KafkaError) -> Permission {
+        let names = topicNames(error)
+        let isRead = names.allSatisfy { read.contains($0) && (error.isOfReading || !written.contains($0)) }
+        return Permission(
+            operation: isRead ? "Read" : "Write",
+            kind: names.count > 1 ? "each of the topics" : "topic", names: names,
+            flags: names.map { " --topic \($0)" }.joined())
     }
 
     /// The topics that the error names; a transaction's error names none, and may be about each that it writes to, one of

@@ -76,8 +76,10 @@ package struct StateFolder: ~Copyable {
         }
     }
 
-    /// Where a worker keeps the state of its orders.
-    package static func orders(in path: String, worker: Int) -> String { "\(path)/orders-\(worker)" }
+    /// Where a worker keeps the state of its orders, or of another source.
+    package static func states(of source: String, in path: String, worker: Int) -> String {
+        "\(path)/\(source)-\(worker)"
+    }
 
     /// Where the subscriptions table lives.
     package var table: String { path + "/subscriptions" }

@@ -1,17 +1,18 @@
 /// The whole flow, with no broker in it: records and ticks in, records out.
 ///
-///     orders.events ─► extract ─► resolve (who) ─► render (what) ─► dispatch
+///           records ─► extract ─► resolve (who) ─► render (what) ─► dispatch
 ///                      │    ▲         ▲    └───────────┴──────────► dead letters
 ///               folded ▼    │ past    │
-///                     orders' state ──┘ due timers ◄── tick
+///            the state of orders ─────┘ due timers ◄── tick
+///            and the ids of requests
 ///
 /// Deterministic: its output depends only on the records, the ticks, the rules and the snapshot of the subscriptions. It
 /// reads no clock and does no I/O. Uncommitted work can be rolled back, and repeated with the same result. One owner; not
 /// to be shared between threads.
 package struct Flow: ~Copyable {
-    /// One value for each ``SourceKind``; a request has no state and no timer, each stands alone.
+    /// One value for each ``SourceKind``.
     package var orders: OrderSource
-    var requests: RequestExtractor
+    package var requests: RequestSource
     var fanOut: FanOut
     var renderer: MessageRenderer
     var deadLetters = DeadLetterHeaders()
@@ -30,10 +31,10 @@ package struct Flow: ~Copyable {
 
     package init(
         rules: ExtractionRules, orders: OrderRules, requests: RequestRules, rendering: RenderSettings,
-        maxDevicesPerEvent: Int, maxBytesPerEvent: Int, fanOut: consuming FanOut
+        maxDevicesPerEvent: Int, maxBytesPerEvent: Int, fanOut: consuming FanOut, findings: RequestFindings? = nil
     ) {
         self.orders = OrderSource(rules: rules, orders: orders)
-        self.requests = RequestExtractor(rules: requests)
+        self.requests = RequestSource(rules: requests, findings: findings)
         self.fanOut = fanOut
         self.renderer = MessageRenderer(settings: rendering)
         self.maxDevicesPerEvent = maxDevicesPerEvent
@@ -47,6 +48,7 @@ package struct Flow: ~Copyable {
         batch.removeNotifications()
         cursor.restart(at: first, of: batch.source)
         orders.states.hasBoundedTimes = false
+        requests.states.hasBoundedTimes = false
         let end = batch.records.count
         var record = first
         switch batch.source {

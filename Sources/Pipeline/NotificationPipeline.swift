@@ -97,7 +97,7 @@ public final class NotificationPipeline: Role, Sendable {
             probe.introduce()
             probe.compareOrdersWithMemory()
             try probe.checkEventsRetention()
-            probe.checkEventTimes()
+            probe.checkRecordTimes()
             probe.checkBatches(of: inputs)
             try supervise(context, folder.lock, recipients: .resolver(resolver), table: nil)
         } else {
@@ -105,7 +105,7 @@ public final class NotificationPipeline: Role, Sendable {
             probe.introduce()
             probe.compareOrdersWithMemory()
             try probe.checkEventsRetention()
-            probe.checkEventTimes()
+            probe.checkRecordTimes()
             probe.checkBatches(of: inputs + [configuration.topics.subscriptions])
             // Taken before the topic is queried: a table that is read from its beginning is as old as that query.
             let now = context.clock.now()

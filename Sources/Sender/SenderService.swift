@@ -18,6 +18,7 @@ public final class SenderService: Role, Sendable {
     private let logger: Logger
     private let context = Mutex<SenderContext?>(nil)
     private let follower: BroadcastFollower
+    private let control: ControlFollower
     package let name = RoleName.deliver
     package let host: RoleHost
     /// Counts and measurements, up to now.
@@ -35,21 +36,24 @@ public final class SenderService: Role, Sendable {
         self.init(
             configuration: configuration, providers: providers, start: start, logger: logger, metrics: metrics,
             clock: PipelineClock(),
-            follower: BroadcastFollower(configuration, logger: logger, metrics: metrics))
+            follower: BroadcastFollower(configuration, logger: logger, metrics: metrics),
+            control: ControlFollower(configuration, logger: logger, metrics: metrics))
     }
 
     /// - Parameters:
     ///   - clock: the process's.
     ///   - follower: the process's; of no use without `topic.broadcasts`.
+    ///   - control: the process's; of no use without `topic.control`.
     package init(
         configuration: PipelineConfiguration, providers: [Platform] = Platform.allCases, start: SenderStart? = nil,
         logger: Logger,
-        metrics: Metrics, clock: PipelineClock, follower: BroadcastFollower
+        metrics: Metrics, clock: PipelineClock, follower: BroadcastFollower, control: ControlFollower
     ) {
         self.configuration = configuration
         self.providers = providers
         self.start = start
         self.follower = follower
+        self.control = control
         host = RoleHost(clock: clock, explained: Permissions(deliveryOf: configuration).explained)
         self.logger = logger
         meter = SenderMeter(metrics: metrics)
@@ -100,6 +104,9 @@ public final class SenderService: Role, Sendable {
         }
         if let broadcasts = context.broadcasts {
             crew.start("broadcasts") { [host] in try broadcasts.run(on: host) }
+        }
+        if let control = context.control {
+            crew.start("control") { [host] in try control.run(on: host) }
         }
         if configuration.delivery.reaps {
             crew.start("reaper") { [logger, configuration] in Self.reapHourly(configuration, context, logger) }
@@ -157,8 +164,9 @@ public final class SenderService: Role, Sendable {
 
     private func makeContext() throws(PipelineError) -> SenderContext {
         if let missing = Self.missingSetting(of: configuration) { throw .decisionNeeded(missing) }
-        let context = try SenderContext(host, configuration, follower, start: start, meter: meter)
+        let context = try SenderContext(host, configuration, follower, control, start: start, meter: meter)
         meter.observe(context.board)
+        if let control = context.control { meter.observe(control) }
         self.context.withLock { $0 = context }
         return context
     }

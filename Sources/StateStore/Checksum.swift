@@ -2,10 +2,10 @@
 ///
 /// LMDB has no checksums (docs/code.md §7). A multiply-and-fold mix of 16 bytes per step; one flipped bit or torn
 /// page in 2^64 goes unnoticed. Protects against damage, not against tampering.
-enum Checksum {
+package enum Checksum {
     static let byteCount = 8
 
-    static func of(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> UInt64 {
+    package static func of(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> UInt64 {
         mix(mix(0x9E37_79B9_7F4A_7C15, key), value)
     }
 

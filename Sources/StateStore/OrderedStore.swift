@@ -87,6 +87,27 @@ package protocol StoreWriter: AnyObject {
     func setCheckpoint(_ bytes: UnsafeRawBufferPointer) throws(StoreError)
 }
 
+extension StoreWriter {
+    /// Adds or replaces; without a value, removes.
+    package func set(_ key: UnsafeRawBufferPointer, _ value: [UInt8]?) throws(StoreError) {
+        guard let value else {
+            try remove(key)
+            return
+        }
+        try value.withBytes { value throws(StoreError) in try put(key, value) }
+    }
+}
+
+extension [UInt8] {
+    /// `withUnsafeBytes` with the error type of the store.
+    package func withBytes(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+        let result = withUnsafeBytes { bytes -> Result<Void, StoreError> in
+            Result { () throws(StoreError) in try body(bytes) }
+        }
+        try result.get()
+    }
+}
+
 /// What was found when a store was opened.
 package enum StoreOpening: Equatable, Sendable {
     /// There was no store.

@@ -12,6 +12,9 @@ extension Unicode.Scalar {
 }
 
 extension String {
+    /// Whether it has nothing but characters of ASCII that can be seen, and blanks.
+    var isPlainASCII: Bool { utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+
     /// The text in one line: each character that needs it as `\u{1b}`.
     package var inOneLine: String { escaped { $0.needsEscape } }
 
@@ -19,6 +22,7 @@ extension String {
     package var inLines: String { escaped { $0.needsEscape && $0 != "\n" } }
 
     private func escaped(_ isEscaped: (Unicode.Scalar) -> Bool) -> String {
+        if isPlainASCII { return self }
         guard unicodeScalars.contains(where: isEscaped) else { return self }
         var text = UnicodeScalarView()
         for scalar in unicodeScalars {

@@ -24,7 +24,7 @@ struct Carillon: ParsableCommand {
                 "Send",
                 [
                     SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self,
-                    BroadcastCommand.self,
+                    CancelCommand.self, BroadcastCommand.self,
                 ]),
             CommandGroup(
                 "Look", [ExplainCommand.self, ScheduleCommand.self, DeliveriesCommand.self, RenderCommand.self]),

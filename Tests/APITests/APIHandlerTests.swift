@@ -1,5 +1,7 @@
 import HTTPServer
 import JSONReader
+import Notifications
+import Pipeline
 import Synchronization
 import Testing
 import Time
@@ -14,9 +16,10 @@ import Time
     private final class Clock: Sendable {
         let now = Mutex(WallTime(milliseconds: 1_764_000_000_000))
         let answered = Mutex<[String]>([])
+        let clients = Mutex<[String]>([])
     }
 
-    init() {
+    init() throws {
         let requests = APIOperation(
             "putRequest", .put, "/v1/requests/{request_id}", "Sends.", scopes: [.send],
             query: [APIOperation.Parameter("dry_run", "Sends nothing.", ["type": "string"])],
@@ -31,7 +34,7 @@ import Time
         let echo: @Sendable (Call) throws(Problem) -> Endpoint.Reply = { call throws(Problem) in
             if call.request.body == Array("bad".utf8) {
                 var problem = Problem(.badRequest, "a is missing; allowed is a text")
-                problem.faults = [Problem.Fault(pointer: "/a", code: "missing", detail: problem.detail)]
+                problem.faults = [Problem.Fault(pointer: "/a", .badRequest, code: "missing", detail: problem.detail)]
                 throw problem
             }
             return .now(
@@ -48,9 +51,11 @@ import Time
         let clock = clock
         handler = APIHandler(
             Router(endpoints), KeyRing([KeyEntry(key, scopes: [.send])]), .live, rate: 5,
+            proxies: [try #require(IPNetwork("127.0.0.0/8"))],
             APIHandler.Surroundings(
                 now: { clock.now.withLock { $0 } }, requestID: { "req_1" }, chance: { 0 },
                 answered: { call, status, _ in
+                    clock.clients.withLock { $0.append(call.client) }
                     clock.answered.withLock { $0.append("\(call.operation?.name ?? "none") \(status.rawValue)") }
                 }))
     }
@@ -63,6 +68,7 @@ import Time
         var all = headers.map { IncomingRequest.Header($0.0, $0.1) }
         if !key.isEmpty { all.append(IncomingRequest.Header("authorization", "Bearer " + key)) }
         var request = IncomingRequest(method: method, target: target, headers: all)
+        request.peer = "127.0.0.1"
         switch handler.admit(request) {
         case .refuse(let response): return (response, false)
         case .read(_, let answer):
@@ -207,8 +213,12 @@ import Time
         #expect(clock.answered.withLock { $0 } == ["getRequest 202", "none 431", "none 400"])
     }
 
-    @Test("a name in a JSON pointer is escaped")
-    func pointer() {
-        #expect(Problem.escape("a/b~c") == "/a~1b~0c")
+    @Test("the log hears from which address a client came, also where it is refused, and not of what a client claims")
+    func client() {
+        _ = ask("GET", "/v1/requests/x", [("x-forwarded-for", "203.0.113.1, 192.0.2.7")])
+        _ = ask("GET", "/", key: "", [("x-forwarded-for", "192.0.2.8")])
+        _ = ask("GET", "/")
+        handler.refused(.badRequest)
+        #expect(clock.clients.withLock { $0 } == ["192.0.2.7", "192.0.2.8", "127.0.0.1", ""])
     }
 }

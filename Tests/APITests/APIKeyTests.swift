@@ -91,10 +91,10 @@ import Time
     func reach() {
         var entry = KeyEntry(key, scopes: [.send])
         #expect(entry.permits(audience: "place/42") && entry.permits(app: "com.example.shop"))
-        (entry.audiences, entry.apps) = (["place/4*", "user/17"], ["com.example.shop"])
+        (entry.audiences, entry.apps) = (["place/4*", "user/17", "user/\u{C5}"], ["com.example.shop"])
         for (audience, isPermitted) in [
             ("place/42", true), ("place/4", true), ("place/5", false), ("user/17", true), ("user/170", false),
-            ("", false),
+            ("", false), ("user/\u{C5}", true), ("user/\u{212B}", false), ("place/4\u{301}", true),
         ] {
             #expect(entry.permits(audience: audience) == isPermitted, "\(audience)")
         }

@@ -1,3 +1,5 @@
+import HTTPServer
+import Pipeline
 import Testing
 
 @testable import API
@@ -28,6 +30,42 @@ import Testing
         ])
     func accept(headers: [String], isAcceptable: Bool) {
         #expect(MediaType.isAcceptable("application/json", headers) == isAcceptable)
+    }
+
+    @Test(
+        "a client is the last address that no trusted proxy has; what is left of it is not looked at",
+        arguments: [
+            ("192.0.2.1", ["203.0.113.9"], "192.0.2.1"), ("10.0.0.1", [], "10.0.0.1"), ("", ["203.0.113.9"], ""),
+            ("10.0.0.1", ["203.0.113.9"], "203.0.113.9"),
+            ("10.0.0.1", ["1.1.1.1,203.0.113.9 ,\t10.9.9.9"], "203.0.113.9"),
+            ("10.0.0.1", ["1.1.1.1", "203.0.113.9, 10.9.9.9", "10.8.8.8"], "203.0.113.9"),
+            ("10.0.0.1", ["10.0.0.3", "10.0.0.2"], "10.0.0.3"), ("10.0.0.1", [""], "10.0.0.1"),
+            ("10.0.0.1", ["203.0.113.9, unknown"], "10.0.0.1"), ("10.0.0.1", ["203.0.113.9, 10.0.0.2,"], "10.0.0.1"),
+            ("10.0.0.1", ["203.0.113.9:443"], "203.0.113.9"), ("10.0.0.1", ["[2001:db8::7]:443"], "2001:db8::7"),
+            ("10.0.0.1", ["2001:DB8:0::7"], "2001:db8::7"), ("::ffff:10.0.0.1", ["::ffff:203.0.113.9"], "203.0.113.9"),
+            ("fd00::1", ["203.0.113.9"], "203.0.113.9"), ("fe00::1", ["203.0.113.9"], "fe00::1"),
+            ("10.0.0.1", ["fe80::1%eth0"], "10.0.0.1"),
+            ("10.0.0.1", [String(repeating: "1", count: 10_000)], "10.0.0.1"),
+        ])
+    func forwarded(peer: String, headers: [String], client: String) {
+        var head = IncomingRequest(method: "GET", target: "/", headers: headers.map { .init("x-forwarded-for", $0) })
+        head.headers.append(.init("forwarded", "for=198.51.100.1"))
+        head.peer = peer
+        let networks = ["10.0.0.0/8", "fd00::/8"].compactMap(IPNetwork.init)
+        #expect(ForwardedClient.address(of: head, trusting: networks) == client)
+        #expect(ForwardedClient.address(of: head, trusting: []) == (IPAddress(peer)?.description ?? ""))
+    }
+
+    @Test("of a header with thousands of trusted addresses the last sixteen are looked at")
+    func manyHops() {
+        let hops = (0..<2000).map { "10.0.\($0 / 250).\($0 % 250)" }
+        let networks = ["10.0.0.0/8"].compactMap(IPNetwork.init)
+        for headers in [[hops.joined(separator: ",")], hops] {
+            var head = IncomingRequest(
+                method: "GET", target: "/", headers: headers.map { .init("x-forwarded-for", $0) })
+            head.peer = "10.1.1.1"
+            #expect(ForwardedClient.address(of: head, trusting: networks) == hops[2000 - ForwardedClient.mostHops])
+        }
     }
 
     @Test(

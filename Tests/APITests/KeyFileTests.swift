@@ -43,9 +43,9 @@ import Testing
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["keys.json"])
-        try Data(repeating: UInt8(ascii: " "), count: KeyRing.mostBytes + 1).write(to: URL(fileURLWithPath: path))
+        try Data(repeating: UInt8(ascii: " "), count: KeyFile.mostBytes + 1).write(to: URL(fileURLWithPath: path))
         var file = KeyFile(path)
-        #expect(problems(&file) == ["it is too large; allowed are \(KeyRing.mostBytes) bytes"])
+        #expect(problems(&file) == ["it is too large; allowed are \(KeyFile.mostBytes) bytes"])
         var none = KeyFile(folder.path)
         #expect(problems(&none).count == 1)
         #expect(throws: InvalidForm.self) { try KeyFile.write(KeyRing([]), to: folder.path + "/none/keys.json") }

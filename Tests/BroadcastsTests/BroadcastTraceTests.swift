@@ -8,7 +8,8 @@ import Testing
     /// The devices' hashes are one repeated byte.
     private static func hash(_ byte: UInt8) -> [UInt8] { Array(repeating: byte, count: 32) }
 
-    private let subject = BroadcastTrace.Subject(offset: 12, publishedAt: 1_000, expiresAt: 9_000, endedAt: nil)
+    private let subject = BroadcastTrace.Subject(
+        offset: 12, time: 1_000, publishedAt: 1_000, expiresAt: 9_000, endedAt: nil)
 
     /// The device 5 in partition 7, with `max-age` 500.
     private func trace(
@@ -24,6 +25,10 @@ import Testing
 
     private func live(_ offset: Int64, seen: WallTime? = nil) -> BroadcastTrace.Version {
         .init(offset: offset, isLive: true, lastSeen: seen)
+    }
+
+    private func rotated(_ offset: Int64, at time: WallTime) -> BroadcastTrace.Version {
+        .init(offset: offset, isLive: true, rotatedAt: time)
     }
 
     private func gone(_ offset: Int64) -> BroadcastTrace.Version { .init(offset: offset, isLive: false) }
@@ -148,6 +153,26 @@ import Testing
         #expect(fates(clock: 8_999) == [.beyondMostLate(clock: 8_999)])
         #expect(fates(clock: 5_000, endedAt: 5_000) == [.joinedAfterEnd(clock: 5_000)])
         #expect(fates(clock: 5_000, endedAt: 5_001) == [.beyondMostLate(clock: 5_000)])
+    }
+
+    @Test("a rotation gets what is published since, or under way, and nothing else, whatever others get beside it")
+    func rotation() {
+        let over = entry(100..<110, clock: 3_000, hasPass: false, late: 1)
+        func fates(_ time: WallTime, _ entries: BroadcastJournalEntry...) -> [BroadcastTrace.Fate] {
+            trace([rotated(105, at: time)], entries).fates(committed: nil)
+        }
+        #expect(fates(1_001, whole, over) == [.rotated(clock: 3_000)])
+        #expect(fates(1_000, whole, over) == [.sentLate(clock: 3_000)])
+        let begun = entry(100..<100, clock: 2_000, after: 4)
+        #expect(fates(1_001, begun, over) == [.sentLate(clock: 3_000)])
+        #expect(fates(1_001, entry(100..<110, clock: 2_000, after: 4, late: 1)) == [.sentLate(clock: 2_000)])
+        #expect(fates(1_001, entry(100..<110, clock: 2_000, end: .done, late: 1)) == [.rotated(clock: 2_000)])
+        let expired = entry(100..<110, clock: 9_000, hasPass: false)
+        #expect(fates(1_001, whole, expired) == [.joinedAfterExpiry(clock: 9_000)])
+        let refreshed = trace([live(50), rotated(105, at: 1_001)], [whole, over])
+        #expect(refreshed.fates(committed: nil) == [.sent(clock: 2_000)])
+        let passed = trace([rotated(50, at: 1_001)], [entry(40..<60, clock: 3_000, hasPass: false, late: 1)])
+        #expect(passed.fates(committed: committed(60, broadcast: 13)) == [.rotated(clock: 3_000)])
     }
 
     @Test("without a pass: it waits, was skipped, or the group is past it")

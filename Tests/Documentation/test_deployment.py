@@ -28,7 +28,14 @@ SECRETS = {
 METRICS_PORT = 9464
 # Where a container has the credentials of delivery.
 CREDENTIALS = "/run/credentials"
+# Where one has the keys of the API.
+KEYS = "/run/keys"
 LAST_ANSWERS = 15
+# What a role needs beside the settings that all have.
+NEEDS = {
+    "broadcasts": {"CARILLON_TOPIC_BROADCASTS": "notifications.broadcasts"},
+    "api": {"CARILLON_TOPIC_REQUESTS": "notifications.requests", "CARILLON_API_HTTP": "127.0.0.1:8080"},
+}
 
 
 def dockerfile():
@@ -108,10 +115,13 @@ class Deployment(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         write_credentials(cls.folder)
+        status, _, errors = program.run(["api", "key", "create", "--scope", "send", "--file", str(cls.folder / "keys.json")])
+        assert status == 0, errors
 
     def here(self, variables):
         """The credentials are in a folder of ours."""
-        return {name: value.replace(CREDENTIALS, str(self.folder)) for name, value in (variables or {}).items()}
+        folder = str(self.folder)
+        return {name: value.replace(CREDENTIALS, folder).replace(KEYS, folder) for name, value in (variables or {}).items()}
 
     def assert_runs(self, arguments, variables=None, **options):
         self.assertEqual(program.problems(arguments, self.here(variables), **options), [], f"carillon {shlex.join(arguments)}")
@@ -296,8 +306,8 @@ class Units:
         arguments = self.arguments(self.folder)
         self.assertEqual(arguments[:3], ["run", "--roles", self.roles])
         self.assertFalse(says_where_to_begin(arguments))
-        # Who has broadcasts has the topic in the settings.
-        self.assert_runs(arguments, {"CARILLON_TOPIC_BROADCASTS": "notifications.broadcasts"} if self.roles == "broadcasts" else {})
+        # Who has broadcasts or an API has the topic in the settings.
+        self.assert_runs(arguments, NEEDS.get(self.roles))
         for each in self.unit["LoadCredential"]:
             name, path = each.split(":")
             self.assertEqual(path, f"/etc/carillon/{name}")
@@ -317,7 +327,8 @@ class Units:
     def test_every_file_of_the_list_is_a_credential_of_the_unit_if_it_sends(self):
         loaded = {each.split(":")[0] for each in self.unit["LoadCredential"]}
         sends = self.roles in ("all", "deliver")
-        self.assertEqual(loaded, {"carillon.properties"} | (set(SECRETS["carillon-delivery"]) if sends else set()))
+        keys = {"keys.json"} if self.roles == "api" else set()
+        self.assertEqual(loaded, {"carillon.properties"} | (set(SECRETS["carillon-delivery"]) if sends else set()) | keys)
 
     def test_systemd_hears_from_the_process_itself_and_ends_one_that_is_not_live(self):
         one = {key: self.unit[key] for key in ("Type", "NotifyAccess", "WatchdogSignal")}
@@ -378,6 +389,10 @@ class DeliverUnit(Units, Deployment):
     name, roles, port, time_to_drain = "carillon-deliver.service", "deliver", METRICS_PORT + 2, LAST_ANSWERS
 
 
+class APIUnit(Units, Deployment):
+    name, roles, port = "carillon-api.service", "api", METRICS_PORT + 3
+
+
 class Manifests:
     """What each StatefulSet of the Kubernetes manifests is asked, with what belongs to it."""
 
@@ -430,17 +445,24 @@ class Manifests:
 
     def test_a_role_that_sends_reads_the_credentials_by_its_group_and_no_other_has_them(self):
         mounts = [each for each in self.container["volumeMounts"] if each["name"] == "credentials"]
-        volumes = [each for each in self.pod.get("volumes", [])]
+        volumes = [each for each in self.pod.get("volumes", []) if each["name"] == "credentials"]
         sends = self.roles in ("all", "deliver")
         self.assertEqual([each["mountPath"] for each in mounts if each["readOnly"]], [CREDENTIALS] * sends)
         secret = {"secretName": "carillon-delivery", "defaultMode": 0o440}
         self.assertEqual(volumes, [{"name": "credentials", "secret": secret}] * sends)
         self.assertEqual(self.pod["securityContext"]["fsGroup"], self.pod["securityContext"]["runAsGroup"])
 
+    def test_the_api_reads_its_keys_by_its_group_and_no_other_role_has_them(self):
+        mounts = [each["mountPath"] for each in self.container["volumeMounts"] if each["name"] == "keys" and each["readOnly"]]
+        volumes = [each["secret"] for each in self.pod.get("volumes", []) if each["name"] == "keys"]
+        answers = self.roles == "api"
+        self.assertEqual(mounts, [KEYS] * answers)
+        self.assertEqual(volumes, [{"secretName": self.name, "defaultMode": 0o440}] * answers)
+
     def test_a_role_that_keeps_something_has_the_image_s_volume(self):
         mounts = [each["mountPath"] for each in self.container["volumeMounts"] if each["name"] == "state"]
         claims = [each["metadata"]["name"] for each in self.one("StatefulSet")["spec"].get("volumeClaimTemplates", [])]
-        keeps = self.roles != "deliver"
+        keeps = self.roles not in ("deliver", "api")
         self.assertEqual(mounts, [rest for name, rest in dockerfile() if name == "VOLUME"] * keeps)
         self.assertEqual(claims, ["state"] * keeps)
 
@@ -455,10 +477,14 @@ class Manifests:
     def test_only_monitoring_reaches_the_metrics_from_another_pod(self):
         policy = self.one("NetworkPolicy")["spec"]
         self.assertEqual(policy["policyTypes"], ["Ingress"])
-        (rule,) = policy["ingress"]
-        self.assertEqual([each["port"] for each in rule["ports"]], [each["name"] for each in self.container["ports"]])
-        labels = [each["namespaceSelector"]["matchLabels"] for each in rule["from"]]
-        self.assertEqual(labels, [{"kubernetes.io/metadata.name": "monitoring"}])
+        found = {
+            port["port"]: [each["namespaceSelector"]["matchLabels"] for each in rule["from"]]
+            for rule in policy["ingress"]
+            for port in rule["ports"]
+        }
+        wanted = {"metrics": "monitoring"} | ({"api": "ingress-nginx"} if self.roles == "api" else {})
+        self.assertEqual(found, {port: [{"kubernetes.io/metadata.name": name}] for port, name in wanted.items()})
+        self.assertEqual(list(found), [each["name"] for each in self.container["ports"]])
 
     def test_it_is_the_image_s_user_with_time_to_drain(self):
         self.assertEqual(self.pod["securityContext"]["runAsUser"], dockerfile_user())
@@ -490,6 +516,10 @@ class BroadcastsKubernetes(Manifests, Deployment):
 
 class DeliverKubernetes(Manifests, Deployment):
     name, roles, time_to_drain = "carillon-deliver", "deliver", LAST_ANSWERS
+
+
+class APIKubernetes(Manifests, Deployment):
+    name, roles = "carillon-api", "api"
 
 
 class FirstOffsets(Deployment):

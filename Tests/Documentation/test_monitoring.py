@@ -35,9 +35,9 @@ class Monitoring(unittest.TestCase):
         self.assertEqual(asked - documented(), set())
         self.assertGreater(len(asked), 40)
 
-    def test_every_metric_of_the_sender_and_of_broadcasts_is_in_the_dashboard(self):
+    def test_every_metric_of_the_sender_of_broadcasts_and_of_the_api_is_in_the_dashboard(self):
         expressions = " ".join(target["expr"] for panel in PANELS for target in panel.get("targets", []))
-        wanted = {name for name in documented() if name.startswith(("carillon_delivery_", "carillon_broadcast_"))}
+        wanted = {name for name in documented() if name.startswith(("carillon_delivery_", "carillon_broadcast_", "carillon_api_"))}
         self.assertEqual(wanted - metrics(expressions), set())
         self.assertGreater(len(wanted), 20)
 

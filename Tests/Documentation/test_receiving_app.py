@@ -2,6 +2,7 @@
 that phones get of them."""
 
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -13,7 +14,9 @@ APP = ROOT / "Examples/receiving-app"
 
 
 def build():
-    """The program, which Scripts/test has built already."""
+    """The program: the one that RECEIVING_APP names, if it is set."""
+    if built := os.environ.get("RECEIVING_APP"):
+        return built
     command = ["swift", "build", "--package-path", APP, "--scratch-path", ROOT / ".build/receiving-app"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)

@@ -31,10 +31,10 @@ DOORS = {
 PURE = {"Time", "NotificationPayload", "Digests", "JSONReader", "Notifications"}
 
 # The stages of the flow that keep something on disk, by an ordered store.
-STORED = {"Orders", "FanOut"}
+STORED = {"Orders", "Requests", "FanOut"}
 
 # The folders of the flow: the types of each use those of the folders before it.
-STAGES = "Text Time Identity Consume Extract Orders FanOut Dispatch Render Flow".split()
+STAGES = "Text Time Identity Consume Extract Orders Requests FanOut Dispatch Render Flow".split()
 
 # What is handed from stage to stage: a batch holds it for the one that fills it in.
 HANDED_ON = {"DeadLetter", "MappedMembers", "Notification", "RequestNotification", "RequestValue"}
@@ -44,6 +44,7 @@ DECIDING = {
     "Broadcasts": "Core Explain Journal Table",
     "Sender": "Answers Core Message Offsets Order Rate",
     "Pipeline": "Render",
+    "Registrar": "Core Record Table",
 }
 
 DECLARED = re.compile(r"^(?:@\w+ |package |public |final |indirect )*(?:struct|enum|class|protocol|typealias) (\w+)", re.M)

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import HTTPServer
@@ -35,6 +36,22 @@ import Testing
             client.send(part: body.suffix(10) + "\r\n0\r\n\r\n")
             #expect(try client.receive().body == body)
         }
+    }
+
+    @Test("a request knows the address that it came from")
+    func peer() throws {
+        let handler = EchoHandler { request in .now(HTTPResponse(body: request.peer)) }
+        let server = try HTTPServer(host: "127.0.0.1", port: 0, handler: handler)
+        for host in [1, 7] as [UInt32] {
+            #expect(try RawClient(port: server.port, from: host).ask("GET /x HTTP/1.1").body == "127.0.0.\(host)")
+        }
+        var six = sockaddr_in6()
+        six.sin6_family = sa_family_t(AF_INET6)
+        inet_pton(AF_INET6, "2001:db8::7", &six.sin6_addr)
+        let text = withUnsafePointer(to: &six) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1, ClientAddress.text)
+        }
+        #expect(text == "2001:db8::7" && ClientAddress.text(nil).isEmpty)
     }
 
     @Test("a length above the limit is refused before anything of the body is read or asked for")

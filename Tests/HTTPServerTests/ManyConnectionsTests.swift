@@ -13,12 +13,14 @@ extension SlowClientsTests {
         (limits.connections, limits.connectionsOfAnAddress) = (1000, 1000)
         let server = try HTTPServer(host: "127.0.0.1", port: 0, limits: limits, handler: EchoHandler())
         let clients = try (0..<count).map { _ in try RawClient(port: server.port) }
-        let start = ContinuousClock.now
+        // The best of ten rounds: a loop that waits although sockets are ready does so in each, a busy machine in some.
+        var rate = 0.0
         for _ in 0..<10 {
+            let start = ContinuousClock.now
             for client in clients { client.send(part: "POST /x HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\nab") }
             for client in clients { #expect(try client.receive().body == "ab") }
+            rate = max(rate, Double(count) / ((.now - start) / .seconds(1)))
         }
-        let rate = Double(count * 10) / ((.now - start) / .seconds(1))
         #expect(rate > 500, "\(Int(rate)) requests a second with \(count) connections")
     }
 }

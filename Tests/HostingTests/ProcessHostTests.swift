@@ -5,7 +5,7 @@ import Testing
 @testable import Hosting
 
 /// Each test waits for what it has caused; nothing else ends a role.
-@Suite("A process and its roles", .timeLimit(.minutes(10)))
+@Suite("A process and its roles", .timeLimit(.minutes(30)))
 struct ProcessHostTests {
     /// A role that works until it is shut down or told to fail.
     private final class PlayedRole: Role {

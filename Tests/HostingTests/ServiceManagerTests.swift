@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hosting
 
-@Suite("What a service manager is told", .timeLimit(.minutes(10)))
+@Suite("What a service manager is told", .timeLimit(.minutes(30)))
 struct ServiceManagerTests {
     private static let start = ContinuousClock.now
     private static let good = ServiceState(unready: [], stuck: [], status: [])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Hosting
 
-@Suite("The supervision of a role's threads", .timeLimit(.minutes(10)))
+@Suite("The supervision of a role's threads", .timeLimit(.minutes(30)))
 struct SupervisionTests {
     private struct Silent: StatusLine {
         var reading: Int { 0 }

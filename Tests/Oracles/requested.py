@@ -13,6 +13,7 @@ from generator.requests import Requests
 from harness.rendering import has_text_headers, records_of, render
 from model.records import Device, Record, RequestSettings, Settings
 from model.request_messages import pushes_of
+from model.request_repeats import Repeats
 from model.requests import Request
 from model.subscriptions import Subscriptions
 
@@ -125,9 +126,9 @@ def pushes(harness, timed, settings, *arguments):
     keys = [subscription_key(each["audience"], each["token"]) for each in table()]
     values = zip(keys, map(compact, table()))
     subscriptions = Subscriptions([Record("subscriptions", 0, at, 0, *each) for at, each in enumerate(values)])
-    wanted = {}
+    wanted, repeats = {}, Repeats()
     for record in records:
-        found, outcome = pushes_of(record, subscriptions, settings, clock=record.timestamp)
+        found, outcome = repeats.applied(record, pushes_of(record, subscriptions, settings, clock=record.timestamp))
         wanted |= {(record.source, each.device.token_hash): (outcome.request, each.device) for each in found}
     result = []
     for record in written:

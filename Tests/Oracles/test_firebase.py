@@ -33,7 +33,7 @@ def encoded(push, settings):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Message.token, in favour of Message.fid.
         message = messaging.Message(
-            token=device.token,
+            **{device.target: device.token},
             notification=messaging.Notification(*text) if text else None,
             data=data,
             android=messaging.AndroidConfig(
@@ -57,6 +57,7 @@ class FirebaseAdmin(unittest.TestCase):
         pushes = [each for each in generated(self.harness, 800, settings, *arguments) if each.device.platform == "fcm"]
         self.assertGreater(len(pushes), 400)
         self.assertTrue(any(each.notification.order_type for each in pushes))
+        self.assertEqual({each.device.target for each in pushes}, {"token", "fid"})
         for push in pushes:
             with self.subTest(seed=SEED, source=push.record.source):
                 self.assertEqual(json.loads(push.record.value), {"message": encoded(push, settings)})

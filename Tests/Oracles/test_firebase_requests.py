@@ -38,7 +38,7 @@ def encoded(request, device, settings):
     ttl = datetime.timedelta(milliseconds=max(request.fcm_expiry - request.event_time, 0))
     badge = content.badge if settings.requests.notification_count else None
     message = {
-        "token": device.token,
+        device.target: device.token,
         "data": data,
         "android": messaging.AndroidConfig(
             collapse_key=request.collapse_key,

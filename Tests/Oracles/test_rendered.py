@@ -23,7 +23,7 @@ from model.records import Record, Settings
 
 EXAMPLES = FOLDER.parent / "Examples"
 SEED = seed_of_run()
-EVERY_HEADER = ("--set", "dispatch.headers=event-type,audience,app,order-id")
+EVERY_HEADER = ("--set", "dispatch.headers=event-type,app,order-id")
 
 
 class Rendered(unittest.TestCase):
@@ -134,7 +134,7 @@ class Rendered(unittest.TestCase):
                 change(value)
                 with self.subTest(value=value):
                     self.assertNotEqual(complaints(record._replace(value=compact(value)), record.topic), [])
-            for name in ("message-id", "platform", "source", "expires-at"):
+            for name in ("message-id", "platform", "source", "expires-at", "audience"):
                 headers = tuple(each for each in record.headers if each[0] != name)
                 self.assertNotEqual(complaints(record._replace(headers=headers), record.topic), [], name)
 

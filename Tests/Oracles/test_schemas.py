@@ -46,6 +46,16 @@ WRONG = {
         {"app": None, "message": {"title": "a", "validUntil": 1}, "expires_at": 1},
     ],
     "notifications.requests.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}],
+    "notifications.control.key": ["cancel/", "pause/sms", "pause/fcm/", "stop/fcm", 4711],
+    "notifications.control.value": [{"version": 2}, {"why": None}, {"at": "now"}],
+    "notifications.subscriptions.headers": [
+        {"since": ""},
+        {"since": "-1"},
+        {"since": "2025-07-07T08:02:17Z"},
+        {"since": "1234567890123456789"},
+        {"mended": "now"},
+        {"dead": "1751875337000"},
+    ],
     "notifications.broadcasts.key": [1235, " ", {}],
     "notifications.broadcasts.headers": [{"ce_specversion": "1.0"}, {"ce_id": ""}],
     "notifications.broadcasts.journal.key": ["shop"],
@@ -96,6 +106,7 @@ WRONG = {
         {"platform": "sms"},
         {"token": "two words"},
         {"platform": "apns"},
+        {"address_kind": "apns_token"},
         {"last_seen_at": "today"},
     ],
     "notification.payload": [
@@ -112,6 +123,7 @@ WRONG = {
     "notifications.dispatch.value": [
         {"notification": {}},
         {"message/token": ""},
+        {"message/fid": "both"},
         {"message/data/order_id": "1"},
         {"message/data/default": 1},
         {"message/apns/headers/apns-priority": "10"},
@@ -198,6 +210,7 @@ MAY_BE_LEFT_OUT = {
         "skipped/*/id",
     ],
     "notifications.broadcasts.value": ["type", "channel", "poster", "data", "audience", "published_at"],
+    "notifications.subscriptions.headers": ["since", "mended", "dead"],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
     "notifications.dispatch.value": [
         "message/notification/*",
@@ -216,8 +229,8 @@ MAY_BE_LEFT_OUT = {
         *(f"{place}/{name}" for place in ("message/data", "payload") for name in CUSTOM),
     ],
     OF_BROADCAST: ["*/channel", "*/poster", "message/data/data", "payload/data"],
-    "notifications.dispatch.headers": ["x-degraded"],
-    "notifications.dispatch.retry.headers": ["x-degraded"],
+    "notifications.dispatch.headers": ["request-id", "x-degraded"],
+    "notifications.dispatch.retry.headers": ["request-id", "x-degraded"],
     "notifications.deliveries.value": [
         "app",
         "environment",

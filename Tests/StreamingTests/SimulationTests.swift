@@ -3,7 +3,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-@Suite("Workers in transactions at a simulated broker", .timeLimit(.minutes(5)))
+@Suite("Workers in transactions at a simulated broker", .timeLimit(.minutes(30)))
 struct SimulationTests {
     private struct Silent: LogSink {
         func write(_ entry: LogEntry) {}

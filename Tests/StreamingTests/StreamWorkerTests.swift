@@ -7,7 +7,7 @@ import Testing
 @testable import KafkaClient
 @testable import Streaming
 
-@Suite("A worker in transactions, and its clients", .timeLimit(.minutes(10)))
+@Suite("A worker in transactions, and its clients", .timeLimit(.minutes(30)))
 struct StreamWorkerTests {
     private static let broker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"] ?? ""
     private let cluster: MockCluster

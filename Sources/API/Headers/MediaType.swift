@@ -13,7 +13,10 @@ struct MediaType: Equatable {
 
     /// Whether a body of the type may be read: of one of these types, in UTF-8.
     static func isReadable(_ header: String?, as types: [String]) -> Bool {
-        guard let header, let type = MediaType(header[...]) else { return false }
+        guard let header else { return false }
+        // As nearly everybody writes it.
+        if types.contains(header) { return true }
+        guard let type = MediaType(header[...]) else { return false }
         return types.contains(type.name)
             && type.parameters.allSatisfy { $0.name != "charset" || $0.value.lowercased() == "utf-8" }
     }
@@ -22,7 +25,7 @@ struct MediaType: Equatable {
     ///
     /// - Parameter headers: every `Accept` of the request.
     static func isAcceptable(_ type: String, _ headers: [String]) -> Bool {
-        let ranges = headers.flatMap { split($0, at: ",") }.compactMap(MediaType.init)
+        let ranges = headers.flatMap { split($0, at: UInt8(ascii: ",")) }.compactMap(MediaType.init)
         let family = type.prefix { $0 != "/" } + "/*"
         // The most exact range counts.
         for name in [type, String(family), "*/*"] {
@@ -35,10 +38,10 @@ struct MediaType: Equatable {
 
     /// - Returns: nil if it is none.
     init?(_ text: Substring) {
-        var parts = Self.split(String(text), at: ";")[...]
+        var parts = Self.split(String(text), at: UInt8(ascii: ";"))[...]
         let name = parts.removeFirst().trimmed.lowercased()
-        let sides = name.split(separator: "/", omittingEmptySubsequences: false)
-        guard sides.count == 2, sides.allSatisfy({ $0.isHTTPToken }) else { return nil }
+        let sides = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard sides.count == 2, sides.allSatisfy({ Substring($0).isHTTPToken }) else { return nil }
         self.name = name
         for part in parts where !part.trimmed.isEmpty {
             let sides = part.trimmed.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -55,20 +58,21 @@ struct MediaType: Equatable {
     }
 
     /// Splits at a character outside of quotes; never empty.
-    private static func split(_ text: String, at separator: Character) -> [Substring] {
+    private static func split(_ text: String, at separator: UInt8) -> [Substring] {
         var isQuoted = false
-        return text.split(omittingEmptySubsequences: false) { character in
-            if character == "\"" { isQuoted.toggle() }
-            return character == separator && !isQuoted
-        }
+        return text.utf8.split(omittingEmptySubsequences: false) { byte in
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            return byte == separator && !isQuoted
+        }.map { Substring($0) }
     }
 }
 
 extension Substring {
-    fileprivate var trimmed: Substring {
-        var rest = self
-        while let first = rest.first, first == " " || first == "\t" { rest.removeFirst() }
-        while let last = rest.last, last == " " || last == "\t" { rest.removeLast() }
-        return rest
+    /// Without blanks and tabs at its ends.
+    var trimmed: Substring {
+        var rest = utf8
+        while let first = rest.first, first == 0x20 || first == 0x09 { rest.removeFirst() }
+        while let last = rest.last, last == 0x20 || last == 0x09 { rest.removeLast() }
+        return Substring(rest)
     }
 }

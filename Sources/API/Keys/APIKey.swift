@@ -13,7 +13,7 @@ package struct APIKey {
     package let id: String
     package let text: String
 
-    private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+    private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     private static let idCount = 8
     /// 256 bits.
     private static let secretCount = 43
@@ -23,28 +23,32 @@ package struct APIKey {
     package init(_ environment: Environment) {
         var random = SystemRandomNumberGenerator()
         func make(_ count: Int) -> String {
-            String((0..<count).map { _ in Self.digits[Int.random(in: 0..<62, using: &random)] })
+            let digits = (0..<count).map { _ in Self.digits[Int.random(in: 0..<62, using: &random)] }
+            return String(decoding: digits, as: UTF8.self)
         }
         let id = make(Self.idCount)
         let front = "crl_\(environment.rawValue)_\(id)_\(make(Self.secretCount))"
         self.environment = environment
         self.id = id
-        text = front + Self.checksum(of: front)
+        text = front + String(decoding: Self.checksum(of: front.utf8), as: UTF8.self)
     }
 
     /// What a client sent.
     init(_ text: some StringProtocol) throws(KeyRefusal) {
-        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[0] == "crl", let environment = Environment(rawValue: String(parts[1])),
-            parts[2].utf8.count == Self.idCount, parts[3].utf8.count == Self.secretCount + Self.checksumCount,
-            parts[2].utf8.allSatisfy(Self.isDigit), parts[3].utf8.allSatisfy(Self.isDigit)
+        let text = String(text)
+        let parts = text.utf8.split(separator: UInt8(ascii: "_"), omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0].elementsEqual("crl".utf8),
+            let environment = Environment(rawValue: String(Substring(parts[1]))),
+            parts[2].count == Self.idCount, parts[3].count == Self.secretCount + Self.checksumCount,
+            parts[2].allSatisfy(Self.isDigit), parts[3].allSatisfy(Self.isDigit)
         else { throw .noKey }
-        guard Self.checksum(of: text.dropLast(Self.checksumCount)) == text.suffix(Self.checksumCount) else {
-            throw .wrongChecksum
-        }
+        guard
+            Self.checksum(of: text.utf8.dropLast(Self.checksumCount))
+                .elementsEqual(text.utf8.suffix(Self.checksumCount))
+        else { throw .wrongChecksum }
         self.environment = environment
-        id = String(parts[2])
-        self.text = String(text)
+        id = String(Substring(parts[2]))
+        self.text = text
     }
 
     /// In hex: what the file of keys has of it. 256 random bits need no slow hash.
@@ -64,19 +68,19 @@ package struct APIKey {
     }
 
     /// CRC-32 as zlib has it, the first digit the greatest.
-    private static func checksum(of text: some StringProtocol) -> String {
+    private static func checksum(of text: some Sequence<UInt8>) -> [UInt8] {
         var remainder = UInt32.max
-        for byte in text.utf8 {
+        for byte in text {
             remainder ^= UInt32(byte)
             for _ in 0..<8 { remainder = remainder >> 1 ^ (remainder & 1 == 1 ? 0xEDB8_8320 : 0) }
         }
         var rest = Int(~remainder)
-        var digits: [Character] = []
+        var digits: [UInt8] = []
         for _ in 0..<checksumCount {
             digits.append(Self.digits[rest % 62])
             rest /= 62
         }
-        return String(digits.reversed())
+        return digits.reversed()
     }
 }
 

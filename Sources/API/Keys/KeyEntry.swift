@@ -26,12 +26,26 @@ package struct KeyEntry: Equatable, Sendable {
     }
 
     package func permits(audience: String) -> Bool {
-        audiences.isEmpty
-            || audiences.contains { $0.hasSuffix("*") ? audience.hasPrefix($0.dropLast()) : audience == $0 }
+        audiences.isEmpty || audiences.contains { AudiencePattern.matches($0, audience) }
+    }
+
+    /// Whether it hears of what is for these. Where they are not known, only a key for every audience does.
+    package func permits(audiences names: [String]) -> Bool {
+        audiences.isEmpty || !names.isEmpty && names.allSatisfy(permits(audience:))
     }
 
     package func permits(app: String) -> Bool {
         apps.isEmpty || apps.contains(app)
+    }
+
+    /// Of what reaches every audience and every app.
+    ///
+    /// - Parameter what: what it is, for the sentence.
+    func permitEverybody(_ what: String) throws(Problem) {
+        guard !audiences.isEmpty || !apps.isEmpty else { return }
+        throw Problem(
+            audiences.isEmpty ? .appNotAllowed : .audienceNotAllowed,
+            "the key may only reach some audiences or apps, and \(what)")
     }
 }
 
@@ -65,8 +79,8 @@ extension KeyEntry {
         let scopes = form.texts("scopes").compactMap { form.one(of: APIScope.self, $0, "scope") }
         if form["scopes"] == nil { form.problem("needs scopes, a list of texts") }
         let audiences = form.texts("audiences")
-        for audience in audiences where audience.wholeMatch(of: /(place|user|channel|device)\/[^*]*\*?/) == nil {
-            form.problem("has the audience '\(audience)'; allowed are those such as place/42 and place/*")
+        for audience in audiences where !AudiencePattern.isOne(audience) {
+            form.problem("has the audience '\(audience)'; allowed are \(AudiencePattern.allowed)")
         }
         let rate = form["rate"].map { $0.integer.flatMap(Int.init(exactly:)) ?? 0 }
         if let rate, !(1...1_000_000).contains(rate) {

@@ -5,8 +5,6 @@ import Time
 /// The keys of the file: a JSON list of objects.
 package struct KeyRing: Sendable {
     package static let mostKeys = 10_000
-    /// Of the file.
-    package static let mostBytes = 4 << 20
 
     package let entries: [KeyEntry]
     private let indices: [String: Int]
@@ -51,7 +49,9 @@ package struct KeyRing: Sendable {
         _ authorization: String?, _ environment: APIKey.Environment, at now: WallTime
     ) throws(KeyRefusal) -> KeyEntry {
         guard let authorization else { throw .noCredential }
-        let parts = authorization.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = authorization.utf8.split(
+            separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false
+        ).map { Substring($0) }
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw .noCredential }
         let key = try APIKey(parts[1])
         guard key.environment == environment else { throw .otherEnvironment }

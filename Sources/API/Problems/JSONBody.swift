@@ -1,12 +1,18 @@
+import Glibc
 import JSONReader
 import NotificationPayload
+import Notifications
 
 /// The body of a request as JSON, where a member that is there twice is a mistake: in a topic the last one counts, and a
 /// developer should hear of it.
 enum JSONBody {
-    /// - Parameter body: gets the document, which is valid as long as it runs.
+    /// - Parameters:
+    ///   - faults: gets the members that are there twice.
+    ///   - body: gets the document, which is valid as long as it runs.
+    /// - Throws: what cannot be read.
     static func read<Content>(
-        _ bytes: [UInt8], _ reader: inout JSONReader, _ body: (JSONValue) throws(Problem) -> Content
+        _ bytes: [UInt8], _ reader: inout JSONReader, _ faults: inout [Problem.Fault],
+        _ body: (JSONValue) throws(Problem) -> Content
     ) throws(Problem) -> Content {
         // The reader would skip it: producers of records write it.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
@@ -20,33 +26,79 @@ enum JSONBody {
                 } catch {
                     throw Problem(error)
                 }
-                try refuseRepeated(value, at: "")
+                var names: [JSONText] = []
+                findRepeated(value, &names, &faults)
                 return try body(value)
             }
         }
         return try result.get()
     }
 
-    /// Nested at most as deep as the reader allows.
-    private static func refuseRepeated(_ value: JSONValue, at pointer: String) throws(Problem) {
+    /// Whether an object in the value has a member twice. Nested at most as deep as the reader allows.
+    ///
+    /// - Parameter names: room for those of one object.
+    static func hasRepeated(_ value: JSONValue, _ names: inout [JSONText]) -> Bool {
+        guard value.isObject || value.isArray else { return false }
+        sort(value, &names)
+        if zip(names, names.dropFirst()).contains(where: { order($0, $1) == 0 }) { return true }
+        var members = value.members
+        while let member = members.next() { if hasRepeated(member.value, &names) { return true } }
+        var elements = value.elements
+        while let element = elements.next() { if hasRepeated(element, &names) { return true } }
+        return false
+    }
+
+    /// The names of an object's members, so that equal ones are side by side.
+    private static func sort(_ value: JSONValue, _ names: inout [JSONText]) {
+        names.removeAll(keepingCapacity: true)
+        var members = value.members
+        while let member = members.next() { names.append(member.name) }
+        names.sort { order($0, $1) < 0 }
+    }
+
+    /// Notes the members that are there twice. Nested at most as deep as the reader allows.
+    ///
+    /// - Parameters:
+    ///   - names: room for those of one object.
+    ///   - faults: their pointers begin at the value.
+    private static func findRepeated(
+        _ value: JSONValue, _ names: inout [JSONText], _ faults: inout [Problem.Fault]
+    ) {
+        guard value.isObject || value.isArray else { return }
+        sort(value, &names)
+        for index in names.indices.dropFirst() where order(names[index - 1], names[index]) == 0 {
+            let isKnown = index > 1 && order(names[index - 2], names[index]) == 0
+            if !isKnown, faults.count < Problem.mostFaults {
+                faults.append(
+                    Problem.Fault(
+                        pointer: "/" + RequestFinding.escape(String(names[index])), .duplicateMember,
+                        detail: "a member of the body is there twice; allowed is each once"))
+            }
+        }
+        var members = value.members
+        while let member = members.next() {
+            let first = faults.count
+            findRepeated(member.value, &names, &faults)
+            guard first < faults.count else { continue }
+            let parent = "/" + RequestFinding.escape(String(member.name))
+            for found in first..<faults.count { faults[found].move(into: parent) }
+        }
         var elements = value.elements
         var index = 0
         while let element = elements.next() {
-            if element.isObject || element.isArray { try refuseRepeated(element, at: "\(pointer)/\(index)") }
+            let first = faults.count
+            findRepeated(element, &names, &faults)
+            for found in first..<faults.count { faults[found].move(into: "/\(index)") }
             index += 1
         }
-        var members = value.members
-        var names: Set<String> = []
-        while let (name, value) = members.next() {
-            let name = String(name)
-            let memberPointer = pointer + Problem.escape(name)
-            guard names.insert(name).inserted else {
-                var problem = Problem(.duplicateMember, "a member of the body is there twice; allowed is each once")
-                problem.faults = [.init(pointer: memberPointer, code: "duplicate-member", detail: problem.detail)]
-                throw problem
-            }
-            if value.isObject || value.isArray { try refuseRepeated(value, at: memberPointer) }
+    }
+
+    /// Below zero where the first is shorter, or is as long and comes before.
+    private static func order(_ left: JSONText, _ right: JSONText) -> Int {
+        guard left.count == right.count, let bytes = left.bytes.baseAddress, let others = right.bytes.baseAddress else {
+            return left.count - right.count
         }
+        return Int(memcmp(bytes, others, left.count))
     }
 }
 

@@ -1,18 +1,40 @@
 import HTTPServer
+import Notifications
 
 /// What is wrong with a request, in the form of RFC 9457, with everything that is wrong at once.
 package struct Problem: Error, Sendable {
     /// A part of the body that is wrong.
     package struct Fault: Sendable {
-        /// A JSON pointer, RFC 6901; empty: the whole body.
-        package var pointer: String
+        /// A JSON pointer, RFC 6901; empty: the whole body. Where it would be longer than ``mostPointer``, that of what
+        /// contains the part: a hundred of them are told, and each name is the client's.
+        package private(set) var pointer: String
+        /// The problem that it is alone.
+        package var problem: ProblemCode
+        /// Finer than that of the problem where it would be a dead letter.
         package var code: String
         package var detail: String
 
-        package init(pointer: String, code: String, detail: String) {
-            (self.pointer, self.code, self.detail) = (pointer, code, detail)
+        package init(pointer: String, _ problem: ProblemCode, code: String? = nil, detail: String) {
+            (self.pointer, self.problem, self.code) = (Self.shortened(pointer), problem, code ?? problem.rawValue)
+            self.detail = detail
+        }
+
+        /// The fault of a part of the value at `parent`, a pointer.
+        mutating func move(into parent: String) { pointer = Self.shortened(parent + pointer) }
+
+        private static func shortened(_ pointer: String) -> String {
+            guard pointer.utf8.count > mostPointer else { return pointer }
+            // A pointer may end before each slash.
+            let begin = pointer.utf8.prefix(mostPointer + 1)
+            return String(pointer[..<(begin.lastIndex(of: UInt8(ascii: "/")) ?? begin.startIndex)])
         }
     }
+
+    /// In bytes.
+    package static let mostPointer = 1_024
+
+    /// More than these are not told.
+    package static let mostFaults = RequestFindings.most
 
     package var code: ProblemCode
     /// One sentence, which says what is allowed.
@@ -23,6 +45,13 @@ package struct Problem: Error, Sendable {
     package init(_ code: ProblemCode, _ detail: String) {
         self.code = code
         self.detail = detail
+    }
+
+    /// Everything that is wrong with a body: the first fault says what the problem is. Nil if nothing is wrong.
+    package init?(_ faults: [Fault]) {
+        guard let first = faults.first else { return nil }
+        self.init(first.problem, first.detail)
+        self.faults = Array(faults.prefix(Self.mostFaults))
     }
 
     /// It repeats nothing of the path: some clients have their key in it.
@@ -53,11 +82,6 @@ package struct Problem: Error, Sendable {
     private var type: String {
         code == .quotaExceeded
             ? "https://iana.org/assignments/http-problem-types#quota-exceeded" : "/problems/\(code.rawValue)"
-    }
-
-    /// A member's name, or an index, as a part of a JSON pointer.
-    package static func escape(_ part: String) -> String {
-        "/" + part.replacing("~", with: "~0").replacing("/", with: "~1")
     }
 }
 

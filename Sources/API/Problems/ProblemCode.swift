@@ -18,6 +18,10 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     case notAcceptable = "not-acceptable"
     case otherContent = "other-content"
     case keyReused = "idempotency-key-reused"
+    case live
+    case revision
+    case tooManyDevices = "too-many-devices"
+    case incomplete
     case tooLarge = "too-large"
     case uriTooLong = "uri-too-long"
     case mediaType = "media-type"
@@ -30,6 +34,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     case defect
     case notRecorded = "not-recorded"
     case outcomeUnknown = "outcome-unknown"
+    case notYet = "not-yet"
     case starting
     case overloaded
     case draining
@@ -42,7 +47,8 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .notAcceptable: .notAcceptable
-        case .otherContent: .conflict
+        case .otherContent, .live, .tooManyDevices, .incomplete: .conflict
+        case .revision: .preconditionFailed
         case .tooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
         case .mediaType: .unsupportedMediaType
@@ -50,7 +56,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .quotaExceeded: .tooManyRequests
         case .headersTooLarge: .headersTooLarge
         case .defect: .internalServerError
-        case .notRecorded, .outcomeUnknown, .starting, .overloaded, .draining: .serviceUnavailable
+        case .notRecorded, .outcomeUnknown, .notYet, .starting, .overloaded, .draining: .serviceUnavailable
         }
     }
 
@@ -73,6 +79,10 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .notAcceptable: "The answer has no type that the client accepts"
         case .otherContent: "The id is used for something else"
         case .keyReused: "The Idempotency-Key is used for something else"
+        case .live: "Another broadcast with the id is live"
+        case .revision: "The resource has another version"
+        case .tooManyDevices: "The channel has too many devices"
+        case .incomplete: "The topics do not give the answer"
         case .tooLarge: "The body is too large"
         case .uriTooLong: "The path and query are too long"
         case .mediaType: "The body is of another type"
@@ -85,6 +95,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .defect: "The server has a defect"
         case .notRecorded: "Nothing was recorded"
         case .outcomeUnknown: "It is not known whether it was recorded"
+        case .notYet: "The server does not know it yet"
         case .starting: "The server has not read what it needs"
         case .overloaded: "The server has too much to do"
         case .draining: "The server is about to end"
@@ -102,8 +113,13 @@ package enum ProblemCode: String, CaseIterable, Sendable {
             "Send the header Authorization: Bearer, with a key that carillon api key create made."
         case .scope, .audienceNotAllowed, .appNotAllowed:
             "Use a key that may; carillon api key list shows what each may."
+        case .live, .revision:
+            "Look at what is there with GET, then say with If-Match that it is to be replaced, or take another id."
+        case .tooManyDevices: "Send it with a larger max_devices, or to a smaller channel."
+        case .incomplete: "Ask for less, such as a shorter time, or use the command that says the same."
         case .otherContent, .keyReused: "Use another id. What was recorded under this one stays."
-        case .quotaExceeded, .starting, .overloaded, .draining: "Repeat the request after the time in Retry-After."
+        case .quotaExceeded, .notYet, .starting, .overloaded, .draining:
+            "Repeat the request after the time in Retry-After."
         case .defect: "Repeat the request once; report it with the id in the member request."
         case .notRecorded: "Nothing was written. Repeat the request after the time in Retry-After."
         case .outcomeUnknown: "It may have been written. Repeat the same request: it is not done twice."

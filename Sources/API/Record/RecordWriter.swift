@@ -23,7 +23,7 @@ package final class RecordWriter: Sendable {
     }
 
     private struct Mailbox {
-        var entries: [Entry] = []
+        var entries: [(entry: Entry, since: ContinuousClock.Instant)] = []
         /// Those that were given and have no outcome.
         var count = 0
         var bytes = 0
@@ -42,6 +42,17 @@ package final class RecordWriter: Sendable {
 
     package init() {}
 
+    /// What its producer needs. A record lingers for a moment, so that those of a partition are one request: without, answers take
+    /// longer (docs/kafka.md 26).
+    ///
+    /// - Parameter time: by its end a record has its outcome.
+    package static func settings(_ time: Duration) -> Settings {
+        let time = Int(time / .milliseconds(1))
+        return [
+            "delivery.timeout.ms": "\(time)", "request.timeout.ms": "\(time)", "linger.ms": "2",
+        ]
+    }
+
     /// Whether somebody writes now.
     package var isOpen: Bool { mailbox.withLock { $0.isOpen } }
 
@@ -53,7 +64,7 @@ package final class RecordWriter: Sendable {
             else { return (false, false) }
             mailbox.count += 1
             mailbox.bytes += entry.size
-            mailbox.entries.append(entry)
+            mailbox.entries.append((entry, .now))
             return (true, mailbox.entries.count == 1)
         }
         if isFirst { came.signal() }
@@ -70,20 +81,30 @@ package final class RecordWriter: Sendable {
     ///
     /// - Parameters:
     ///   - producer: one that reports each record, and knows the topics.
+    ///   - time: as in its ``settings(_:)``. What has waited for a third of it, and is not with the producer, is not written.
     ///   - tell: hears several times a second why records were not written, and what else has happened to the client.
     /// - Throws: the producer's fatal error, and what `tell` throws. What has no outcome then gets one.
-    package func run(_ producer: inout Producer, tell: ([KafkaError]) throws -> Void = { _ in }) throws {
-        var open: [UInt64: Entry] = [:]
+    package func run(
+        _ producer: inout Producer, _ time: Duration, tell: ([KafkaError]) throws -> Void = { _ in }
+    ) throws {
+        var open: [UInt64: (entry: Entry, batch: UInt64)] = [:]
+        var batches = OpenBatches()
         var next: UInt64 = 0
         mailbox.withLock { $0.isOpen = true }
-        defer { leave(open) }
+        defer { leave(open.values.map(\.entry)) }
         while true {
-            let (entries, isClosing) = take()
-            for entry in entries {
+            let (entries, isClosing) = batches.isFull ? ([], false) : take()
+            let batch = next
+            for (entry, since) in entries {
+                guard .now - since < time / 3 else {
+                    end(entry, .notWritten(.waited))
+                    continue
+                }
                 do throws(KafkaError) {
                     let topic = try producer.topic(entry.topic)
                     try producer.produce(entry.record, to: topic, tag: next)
-                    open[next] = entry
+                    open[next] = (entry, batch)
+                    batches.add(to: batch)
                     next += 1
                 } catch {
                     end(entry, .notWritten(error))
@@ -93,11 +114,12 @@ package final class RecordWriter: Sendable {
                 if isClosing { return }
                 _ = came.wait(timeout: .now() + Self.idle)
             }
-            // As long as records linger: what comes meanwhile goes with the next ones.
+            // What comes within the millisecond goes with the next ones.
             producer.poll(timeout: open.isEmpty ? .zero : .milliseconds(1))
             var errors = producer.takeErrors()
             for report in producer.takeReports() {
-                guard let entry = open.removeValue(forKey: report.tag) else { continue }
+                guard let (entry, batch) = open.removeValue(forKey: report.tag) else { continue }
+                batches.remove(from: batch)
                 end(entry, report.outcome)
                 switch report.outcome {
                 case .written: break
@@ -109,7 +131,7 @@ package final class RecordWriter: Sendable {
         }
     }
 
-    private func take() -> (entries: [Entry], isClosing: Bool) {
+    private func take() -> (entries: [(entry: Entry, since: ContinuousClock.Instant)], isClosing: Bool) {
         mailbox.withLock { mailbox in
             defer { mailbox.entries.removeAll(keepingCapacity: true) }
             return (mailbox.entries, mailbox.isClosing)
@@ -117,10 +139,10 @@ package final class RecordWriter: Sendable {
     }
 
     /// Nobody writes any more.
-    private func leave(_ open: [UInt64: Entry]) {
+    private func leave(_ open: [Entry]) {
         mailbox.withLock { $0.isOpen = false }
-        for entry in take().entries { end(entry, .notWritten(.writerEnded)) }
-        for entry in open.values { end(entry, .unknown(.writerEnded)) }
+        for (entry, _) in take().entries { end(entry, .notWritten(.writerEnded)) }
+        for entry in open { end(entry, .unknown(.writerEnded)) }
     }
 
     private func end(_ entry: Entry, _ outcome: DeliveryReport.Outcome) {
@@ -133,6 +155,9 @@ package final class RecordWriter: Sendable {
 }
 
 extension KafkaError {
+    fileprivate static let waited = KafkaError(
+        kind: .timedOut, recovery: .retry, name: "", message: "the broker does not answer those before it",
+        operation: "produce")
     fileprivate static let writerEnded = KafkaError(
         kind: .state, recovery: .giveUp, name: "", message: "the writer has ended", operation: "produce")
 }

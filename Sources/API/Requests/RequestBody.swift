@@ -19,34 +19,44 @@ struct RequestBody {
     /// - Parameters:
     ///   - name: what the path or the header says; nil: neither does.
     ///   - newID: the id where nobody gives one.
+    ///   - faults: gets what is wrong, beside what the rules refuse.
+    /// - Throws: what cannot be read as a request.
     init(
-        _ bytes: [UInt8], name: String?, newID: () -> String, _ reader: inout JSONReader
+        _ bytes: [UInt8], name: String?, newID: () -> String, _ reader: inout JSONReader,
+        _ faults: inout [Problem.Fault]
     ) throws(Problem) {
         var index = 0
-        let (own, content) = try JSONBody.read(bytes, &reader) { value throws(Problem) in
+        let (own, content, hasID) = try JSONBody.read(bytes, &reader, &faults) { value throws(Problem) in
             guard value.isObject else { throw Problem(.badRequest, "the body is no object; allowed is one request") }
-            // Without them the rules would look for an envelope.
-            guard value.member("audience") != nil || value.member("app") != nil || value.member("message") != nil else {
-                throw Problem(.badRequest("audience", nil, .audience))
+            guard !Self.isEnvelope(value) else {
+                throw Problem(DeadLetter.badRequest("audience", nil, .audience), at: "/audience")
             }
-            let id = Self.id(of: value)
-            if id == nil, let wrong = value.member(Self.idName) {
-                throw Problem(.badRequest("request_id", wrong, .text))
-            }
-            return (id, Self.content(of: value))
+            return (Self.id(of: value), Self.content(of: value), value.member(Self.idName) != nil)
         }
-        if let name, let own, name != own {
-            var problem = Problem(.badRequest, "request_id is another one than the id that the request is sent by")
-            problem.faults = [.init(pointer: "/request_id", code: "bad_request", detail: problem.detail)]
-            throw problem
+        // By bytes, as everything behind compares them.
+        if let name, let own, !name.utf8.elementsEqual(own.utf8) {
+            faults.append(
+                Problem.Fault(
+                    pointer: "/request_id", .badRequest,
+                    detail: "request_id is another one than the id that the request is sent by"))
         }
         isNew = own == nil && name == nil
         id = own ?? name ?? newID()
-        guard Self.isID(id) else {
-            throw Problem(.badRequest, "the id of the request is not allowed; allowed are \(Self.allowedID)")
+        if !Self.isID(id) {
+            faults.append(
+                Problem.Fault(
+                    pointer: own == nil ? "" : "/request_id", .badRequest,
+                    detail: "the id of the request is not allowed; allowed are \(Self.allowedID)"))
         }
         self.content = content
-        guard own == nil else {
+        guard !hasID else {
+            // The rules refuse any other value; these are absent for them.
+            if own == nil {
+                faults.append(
+                    Problem.Fault(
+                        pointer: "/request_id", .badRequest,
+                        detail: "request_id is null or blank; allowed is a string or a number, or none at all"))
+            }
             value = bytes
             return
         }
@@ -59,6 +69,12 @@ struct RequestBody {
         if rest.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) != UInt8(ascii: "}") { json.append(",") }
         rest.withUnsafeBytes { json.append($0) }
         value = Array(json.bytes)
+    }
+
+    /// Whether the rules would look for the request inside.
+    private static func isEnvelope(_ object: JSONValue) -> Bool {
+        object.member("audience") == nil && object.member("app") == nil && object.member("message") == nil
+            && (object.member("specversion") != nil || object.member("schema") != nil)
     }
 
     /// A text or a number, trimmed; nil where it is absent, blank or something else.

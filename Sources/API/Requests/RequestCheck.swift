@@ -13,16 +13,19 @@ struct RequestCheck: ~Copyable {
     /// Reads the body of a request and checks what its record would be.
     ///
     /// - Parameters:
-    ///   - name: see ``RequestBody/init(_:name:newID:_:)``.
+    ///   - name: see ``RequestBody/init(_:name:newID:_:_:)``.
     ///   - now: the record's time, and the clock of the transaction.
+    /// - Throws: everything that is wrong with it.
     mutating func read(
         _ bytes: [UInt8], name: String?, newID: () -> String, now: WallTime
     ) throws(Problem) -> (RequestBody, RequestTrial.Verdict) {
-        let body = try RequestBody(bytes, name: name, newID: newID, &reader)
+        var faults: [Problem.Fault] = []
+        let body = try RequestBody(bytes, name: name, newID: newID, &reader, &faults)
         guard let verdict = try? trial.verdict(body.value, now: now) else {
             throw Problem(.defect, "the request could not be checked")
         }
-        if let letter = verdict.letter { throw Problem(letter) }
+        faults += verdict.findings.map { Problem.Fault($0) }
+        if let problem = Problem(faults) { throw problem }
         guard verdict.suppression != .expired else {
             throw Problem(.badRequest, "the request has expired already: nobody would be notified")
         }

@@ -1,28 +1,32 @@
 import HTTPServer
 import KafkaClient
+import Notifications
 import Pipeline
+import Replay
 import Synchronization
 
-/// Requests for notifications: sends one, and says where it is (docs/rules.md §8).
+/// Requests for notifications: sends one, or says what it would be, and says what became of it (docs/rules.md §8).
 package final class RequestEndpoints: Sendable {
+    private let configuration: PipelineConfiguration
     private let topic: String
-    private let requestApps: [String]
     private let wait: Duration
     private let writer: RecordWriter
     private let index: RequestIndex
+    private let reads: TopicReads
     private let isReady: @Sendable () -> Bool
     private let surroundings: APIHandler.Surroundings
+    private let logger: Logger
     private let check: Mutex<RequestCheck>
 
     /// - Parameter isReady: whether the index has what was written before.
     package init(
-        _ configuration: PipelineConfiguration, _ writer: RecordWriter, _ index: RequestIndex,
-        isReady: @escaping @Sendable () -> Bool, _ surroundings: APIHandler.Surroundings
+        _ configuration: PipelineConfiguration, _ writer: RecordWriter, _ index: RequestIndex, _ reads: TopicReads,
+        isReady: @escaping @Sendable () -> Bool, _ surroundings: APIHandler.Surroundings, logger: Logger
     ) throws(SubscriptionTableError) {
-        topic = configuration.topics.requests
-        requestApps = configuration.requests.apps
-        wait = configuration.api.wait
-        (self.writer, self.index, self.isReady, self.surroundings) = (writer, index, isReady, surroundings)
+        self.configuration = configuration
+        (topic, wait) = (configuration.topics.requests, configuration.api.wait)
+        (self.writer, self.index, self.reads) = (writer, index, reads)
+        (self.isReady, self.surroundings, self.logger) = (isReady, surroundings, logger)
         check = Mutex(try RequestCheck(configuration))
     }
 
@@ -50,12 +54,14 @@ package final class RequestEndpoints: Sendable {
     private func send(
         _ call: Call, name: String?, otherContent: ProblemCode, isNamed: Bool = false
     ) throws(Problem) -> Endpoint.Reply {
-        guard isReady() else { throw Problem(.starting, "the requests of the last day are still being read") }
+        let isDryRun = try Self.isDryRun(call)
+        guard isDryRun || isReady() else { throw Self.starting }
         let now = surroundings.now()
         let (body, accepted) = try check.withLock { check throws(Problem) in
             try check.read(call.request.body, name: name, newID: surroundings.requestID, now: now)
         }
         try permit(accepted.audiences, call.key)
+        if isDryRun { return try tell(call, whatWouldBe: body, accepted, now: now) }
         var answer = Answer(call: call, topic: topic, body.id, accepted.messageID)
         if !isNamed { answer.headers.append(("Location", "/v1/requests/\(RequestTarget.encoded(body.id))")) }
         if body.isNew {
@@ -108,20 +114,36 @@ package final class RequestEndpoints: Sendable {
                 .audienceNotAllowed,
                 "the key may not reach \(names); allowed are \(key.audiences.joined(separator: ", "))")
         }
-        // A request reaches the devices of every app that requests.apps has.
-        if !key.apps.isEmpty, requestApps.isEmpty || !requestApps.allSatisfy(key.permits(app:)) {
-            throw Problem(
-                .appNotAllowed,
-                "the key may only reach \(key.apps.joined(separator: ", ")), and a request reaches "
-                    + (requestApps.isEmpty ? "every app" : requestApps.joined(separator: ", ")))
-        }
+        try key.permitApps(of: configuration.requests.apps)
     }
+
+    private static let starting = Problem(.starting, "the requests of the last day are still being read")
 
     // MARK: Looking
 
+    private static func isDryRun(_ call: Call) throws(Problem) -> Bool {
+        guard let text = call.value("dry_run") else { return false }
+        guard text == "1" else { throw Problem(.badPath, "dry_run is not 1; allowed is dry_run=1, or none") }
+        return true
+    }
+
+    private func tell(
+        _ call: Call, whatWouldBe body: RequestBody, _ accepted: RequestTrial.Verdict, now: WallTime
+    ) throws(Problem) -> Endpoint.Reply {
+        let ids: [(name: String, value: Document)] = [
+            ("request_id", .text(body.id)), ("message_id", .text(accepted.messageID)),
+        ]
+        let (value, audiences, configuration, logger) = (body.value, accepted.audiences, configuration, logger)
+        return try reads.reply(to: call) { turn in
+            let run = try RequestDryRun(value, audiences, configuration, now: now, turn, logger: logger)
+            return call.response(.ok, .object(ids + run.members))
+        }
+    }
+
     private func tell(_ call: Call) throws(Problem) -> Endpoint.Reply {
+        if let record = call.value("record") { return try tell(call, ofRecord: record) }
         guard let metadata = index.find(call.pathValues[0], for: call.key) else {
-            guard isReady() else { throw Problem(.starting, "the requests of the last day are still being read") }
+            guard isReady() else { throw Self.starting }
             throw Problem(.notFound, "no request with this id was recorded in the last day")
         }
         return .now(
@@ -132,6 +154,57 @@ package final class RequestEndpoints: Sendable {
                     "record": .text("\(RecordPosition(topic, metadata.partition, metadata.offset))"),
                     "recorded_at": .text(metadata.time.iso8601),
                 ]))
+    }
+
+    /// - Parameter text: the partition and the offset.
+    private func tell(_ call: Call, ofRecord text: String) throws(Problem) -> Endpoint.Reply {
+        guard let match = text.wholeMatch(of: #/([0-9]+)-([0-9]+)/#), let partition = Int32(match.1),
+            let offset = Int64(match.2), offset < .max
+        else {
+            throw Problem(.badPath, "record is no position; allowed are its partition and its offset, such as 3-4711")
+        }
+        let (id, now, configuration, logger) = (call.pathValues[0], surroundings.now(), configuration, logger)
+        return try reads.reply(to: call) { turn in
+            let record = Coordinates(partition: partition, offset: offset)
+            let context = try ReplayContext(configuration, turn, now: now, logger: logger)
+            guard let fate = try context.fate(ofRequest: id, at: record, for: call.key) else {
+                throw Problem(.notFound, "the record is no request with this id")
+            }
+            let place: [(name: String, value: Document)] = [
+                ("request_id", .text(id)), ("record", .text("\(record.position(in: configuration.topics.requests))")),
+                ("recorded_at", .text(fate.time.iso8601)),
+            ]
+            return call.response(.ok, .object(place + fate.members))
+        }
+    }
+}
+
+extension RequestFate {
+    /// Of the answer, beside where the request is.
+    fileprivate var members: [(name: String, value: Document)] {
+        switch state {
+        case .recorded: return [("status", "recorded")]
+        case .suppressed: return [("status", "suppressed")]
+        case .sent(let devices, let outcomes):
+            let counts = outcomes?.sorted { $0.key.rawValue < $1.key.rawValue }
+                .map { (name: $0.key.rawValue, value: Document.integer(Int64($0.value))) }
+            return [("status", "sent"), ("devices", .integer(Int64(devices)))]
+                + (counts.map { [("outcomes", .object($0))] } ?? [])
+        case .deadLetter(let code, let message, let position):
+            let letter: Document = ["code": .text(code), "detail": .text(message), "record": .text("\(position)")]
+            return [("status", "dead_letter"), ("dead_letter", letter)]
+        }
+    }
+}
+
+extension KeyEntry {
+    /// A request reaches the devices of every app that `requests.apps` has.
+    func permitApps(of requestApps: [String]) throws(Problem) {
+        guard !apps.isEmpty, requestApps.isEmpty || !requestApps.allSatisfy(permits(app:)) else { return }
+        throw Problem(
+            .appNotAllowed,
+            "the key may only reach \(apps.joined(separator: ", ")), and a request reaches "
+                + (requestApps.isEmpty ? "every app" : requestApps.joined(separator: ", ")))
     }
 }
 
@@ -180,33 +253,46 @@ extension RequestEndpoints {
         ["type": "string", "minLength": 1, "maxLength": 255])
     private static let reference: Document = ["$ref": "#/components/schemas/Request"]
     private static let recorded: Document = ["$ref": "#/components/schemas/Recorded"]
+    private static let dryRun = APIOperation.Parameter(
+        "dry_run", "Say what each provider would get and how many devices, and write nothing.",
+        ["type": "string", "enum": ["1"]])
+    private static let sent = [
+        APIOperation.Response(.accepted, "Recorded in Kafka", recorded),
+        APIOperation.Response(
+            .ok, "Recorded before, with the same content; with dry_run what it would be",
+            ["oneOf": [recorded, ["$ref": "#/components/schemas/DryRun"]]]),
+    ]
     private static let sendProblems: [ProblemCode] = [
         .conflictingValue, .unknownType, .payloadTooLarge, .audienceNotAllowed, .appNotAllowed, .notRecorded,
-        .outcomeUnknown, .starting,
+        .outcomeUnknown, .starting, .notYet, .incomplete,
     ]
 
     static let put = APIOperation(
         "putRequest", .put, "/v1/requests/{request_id}", "Send a notification. Repeated, it is sent once.",
-        scopes: [.send], pathParameters: [id], body: APIOperation.Body(reference),
-        responses: [
-            APIOperation.Response(.accepted, "Recorded in Kafka", recorded),
-            APIOperation.Response(.ok, "Recorded before, with the same content", recorded),
-        ], problems: sendProblems + [.otherContent])
+        scopes: [.send], pathParameters: [id], query: [dryRun], body: APIOperation.Body(reference),
+        responses: sent, problems: sendProblems + [.otherContent])
 
     static let post = APIOperation(
         "postRequest", .post, "/v1/requests",
         "Send a notification. Its id is request_id, else the header Idempotency-Key, else a new one.", scopes: [.send],
-        body: APIOperation.Body(reference),
-        responses: [
-            APIOperation.Response(.accepted, "Recorded in Kafka", recorded),
-            APIOperation.Response(.ok, "Recorded before, with the same content", recorded),
-        ], problems: sendProblems + [.otherContent, .keyReused])
+        query: [dryRun],
+        headers: [
+            APIOperation.Parameter(
+                "Idempotency-Key", "The id of the request: \(IdempotencyKey.allowed).", ["type": "string"])
+        ], body: APIOperation.Body(reference),
+        responses: sent, problems: sendProblems + [.otherContent, .keyReused])
 
     static let get = APIOperation(
-        "getRequest", .get, "/v1/requests/{request_id}", "Where a request of the last day is.",
+        "getRequest", .get, "/v1/requests/{request_id}",
+        "Where a request of the last day is; with record what became of one of any day.",
         scopes: [.send, .readTraces], pathParameters: [id],
+        query: [
+            APIOperation.Parameter(
+                "record", "The partition and the offset of its record, as the answer to its PUT has them: 3-4711.",
+                ["type": "string", "pattern": "^[0-9]+-[0-9]+$", "maxLength": 31])
+        ],
         responses: [APIOperation.Response(.ok, "It was recorded", ["$ref": "#/components/schemas/RequestStatus"])],
-        problems: [.starting])
+        problems: [.starting, .incomplete, .notYet])
 
     static let operations = [put, get, post]
 }

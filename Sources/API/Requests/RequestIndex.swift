@@ -111,7 +111,7 @@ package final class RequestIndex: Sendable {
         for told in waiting { told(outcome) }
     }
 
-    /// A record of the topic. The first one of an id counts.
+    /// A record of the topic. The first one of an id counts, as in the pipeline: of a partition that with the lower offset.
     package func take(
         _ id: String, _ content: StoredHash, for audiences: [String], _ metadata: RecordMetadata, at now: WallTime
     ) {
@@ -123,11 +123,8 @@ package final class RequestIndex: Sendable {
         let key = Self.key(id)
         let known = state.withLock { state in state.newest[key] ?? state.older[key] }
         guard let known else { return nil }
-        if let reader, !reader.audiences.isEmpty {
-            let names = known.audiences.split(separator: "\n")
-            guard !names.isEmpty, names.allSatisfy({ reader.permits(audience: String($0)) }) else { return nil }
-        }
-        return Self.metadata(known)
+        let names = known.audiences.split(separator: "\n").map { String($0) }
+        return reader?.permits(audiences: names) ?? true ? Self.metadata(known) : nil
     }
 
     /// How many ids it has, and how many it has forgotten before they were a day old.
@@ -139,7 +136,22 @@ package final class RequestIndex: Sendable {
         _ key: StoredHash, _ content: StoredHash, _ audiences: [String], _ metadata: RecordMetadata, at now: WallTime,
         to state: inout State
     ) {
-        guard state.newest[key] == nil, state.older[key] == nil else { return }
+        let other = state.newest[key] ?? state.older[key]
+        if let other, other.partition != metadata.partition || other.offset <= metadata.offset { return }
+        let size = audiences.reduce(0) { $0 + $1.utf8.count + 1 }
+        let names = size > Self.mostBytesOfARequest ? "" : audiences.joined(separator: "\n")
+        let known = Known(
+            content: content, audiences: names, partition: metadata.partition, offset: metadata.offset,
+            time: metadata.time)
+        guard other == nil else {
+            if state.older[key] == nil {
+                state.bytes += names.utf8.count - (state.newest[key]?.audiences.utf8.count ?? 0)
+                state.newest[key] = known
+            } else {
+                state.older[key] = known
+            }
+            return
+        }
         let isOld = state.began.map { now - $0 >= Self.generation } ?? true
         if isOld || state.newest.count >= most.ids || state.bytes >= most.bytes {
             if !isOld { state.forgotten += state.older.count }
@@ -148,12 +160,8 @@ package final class RequestIndex: Sendable {
             state.bytes = 0
             state.began = now
         }
-        let size = audiences.reduce(0) { $0 + $1.utf8.count + 1 }
-        let names = size > Self.mostBytesOfARequest ? "" : audiences.joined(separator: "\n")
         state.bytes += names.utf8.count
-        state.newest[key] = Known(
-            content: content, audiences: names, partition: metadata.partition, offset: metadata.offset,
-            time: metadata.time)
+        state.newest[key] = known
     }
 
     private static func metadata(_ known: Known) -> RecordMetadata {

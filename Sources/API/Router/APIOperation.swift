@@ -1,4 +1,5 @@
 import HTTPServer
+import Notifications
 
 /// What one method of one path does: the declaration from which it is routed, guarded and described.
 package struct APIOperation: Sendable {
@@ -20,14 +21,19 @@ package struct APIOperation: Sendable {
     }
 
     package struct Body: Sendable {
-        /// Of the content.
-        package var types: [String]
-        package var schema: Document
+        /// Of each type.
+        package var schemas: [(type: String, schema: Document)]
         package var largest: Int
 
-        package init(_ schema: Document, types: [String] = ["application/json"], largest: Int = 64 << 10) {
-            (self.types, self.largest, self.schema) = (types, largest, schema)
+        package init(_ schema: Document, largest: Int = 64 << 10) {
+            self.init([("application/json", schema)], largest: largest)
         }
+
+        package init(_ schemas: [(type: String, schema: Document)], largest: Int) {
+            (self.schemas, self.largest) = (schemas, largest)
+        }
+
+        package var types: [String] { schemas.map(\.type) }
     }
 
     package struct Response: Sendable {
@@ -49,6 +55,8 @@ package struct APIOperation: Sendable {
     package var scopes: [APIScope]
     package var pathParameters: [Parameter]
     package var query: [Parameter]
+    /// Beside those of HTTP itself.
+    package var headers: [Parameter]
     package var body: Body?
     package var responses: [Response]
     /// Beside those that every operation may have.
@@ -56,11 +64,11 @@ package struct APIOperation: Sendable {
 
     package init(
         _ name: String, _ method: Method, _ path: PathTemplate, _ summary: String, scopes: [APIScope] = [],
-        pathParameters: [Parameter] = [], query: [Parameter] = [], body: Body? = nil, responses: [Response],
-        problems: [ProblemCode] = []
+        pathParameters: [Parameter] = [], query: [Parameter] = [], headers: [Parameter] = [], body: Body? = nil,
+        responses: [Response], problems: [ProblemCode] = []
     ) {
         (self.name, self.method, self.path, self.summary, self.scopes) = (name, method, path, summary, scopes)
-        (self.pathParameters, self.query, self.body) = (pathParameters, query, body)
+        (self.pathParameters, self.query, self.headers, self.body) = (pathParameters, query, headers, body)
         (self.responses, self.problems) = (responses, problems)
     }
 
@@ -85,15 +93,24 @@ package struct APIOperation: Sendable {
 
 /// A path whose segments in braces may be anything that is not empty: `/v1/requests/{request_id}`.
 package struct PathTemplate: ExpressibleByStringLiteral, Sendable {
+    private enum Segment {
+        case constant(String)
+        case parameter(String)
+    }
+
     package let text: String
-    private let segments: [Substring]
+    private let segments: [Segment]
 
     package init(stringLiteral text: String) {
         self.text = text
-        segments = text.split(separator: "/")
+        segments = text.split(separator: "/").map { segment in
+            segment.first == "{" ? .parameter(String(segment.dropFirst().dropLast())) : .constant(String(segment))
+        }
     }
 
-    package var parameters: [String] { segments.filter(Self.isParameter).map { String($0.dropFirst().dropLast()) } }
+    package var parameters: [String] {
+        segments.compactMap { if case .parameter(let name) = $0 { name } else { nil } }
+    }
 
     /// - Parameter path: the decoded segments.
     /// - Returns: the values of the parameters in their order; nil if the path is another one.
@@ -101,15 +118,12 @@ package struct PathTemplate: ExpressibleByStringLiteral, Sendable {
         guard path.count == segments.count else { return nil }
         var values: [String] = []
         for (segment, part) in zip(segments, path) {
-            if Self.isParameter(segment) {
-                guard !part.isEmpty else { return nil }
-                values.append(part)
-            } else if segment != part {
-                return nil
+            switch segment {
+            case .constant(let text): if text != part { return nil }
+            case .parameter where part.isEmpty: return nil
+            case .parameter: values.append(part)
             }
         }
         return values
     }
-
-    private static func isParameter(_ segment: Substring) -> Bool { segment.first == "{" }
 }

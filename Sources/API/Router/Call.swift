@@ -14,6 +14,8 @@ package struct Call: Sendable {
     package var query: [RequestTarget.Parameter]
     /// nil where the operation is for everybody.
     package var key: KeyEntry?
+    /// From which address the client came; empty where nobody knows.
+    package var client = ""
     /// Of every answer: the name of the request, and what the key has left.
     package var headers: [(name: String, value: String)]
 
@@ -26,10 +28,24 @@ package struct Call: Sendable {
     package func response(
         _ status: HTTPResponse.Status, _ document: Document, _ more: [(name: String, value: String)] = []
     ) -> HTTPResponse {
+        response(status, json: document.json, more)
+    }
+
+    package func response(
+        _ status: HTTPResponse.Status, json: String, _ more: [(name: String, value: String)] = []
+    ) -> HTTPResponse {
         HTTPResponse(
             status, contentType: "application/json", headers: headers + more + [("Cache-Control", "no-store")],
-            body: document.json)
+            body: json)
     }
+
+    /// Without a body.
+    package func response(_ status: HTTPResponse.Status) -> HTTPResponse {
+        HTTPResponse(status, headers: headers + [("Cache-Control", "no-store")], body: "")
+    }
+
+    /// A parameter of the query; nil if it is not given.
+    func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
     /// Of every record that is written for it: who asked, and the trace that it belongs to.
     var recordHeaders: [RecordHeader] {

@@ -1,3 +1,5 @@
+import Notifications
+
 extension Router {
     /// The description of every operation, OpenAPI 3.1.
     ///
@@ -36,9 +38,10 @@ extension Router {
         ]
         let parameters =
             operation.pathParameters.map { describe($0, "path") } + operation.query.map { describe($0, "query") }
+            + operation.headers.map { describe($0, "header") }
         if !parameters.isEmpty { members.append(("parameters", .list(parameters))) }
         if let body = operation.body {
-            let content = body.types.map { (name: $0, value: ["schema": body.schema] as Document) }
+            let content = body.schemas.map { (name: $0.type, value: ["schema": $0.schema] as Document) }
             members.append(("requestBody", ["required": true, "content": .object(content)]))
         }
         var responses = operation.responses.map { response -> (name: String, value: Document) in

@@ -61,7 +61,7 @@ package final class APIMeter: Sendable {
         logger.info(
             "\(call.operation.map { "\($0.method.rawValue) \($0.path.text)" } ?? "not routed") \(status.rawValue)",
             [
-                "request": call.id, "key": call.key?.id ?? "",
+                "request": call.id, "key": call.key?.id ?? "", "client": call.client,
                 "milliseconds": "\(Int64((time / .milliseconds(1)).rounded()))",
             ])
     }

@@ -1,11 +1,19 @@
+import Broadcasts
 import Hosting
 import Pipeline
 
 extension Permissions {
     /// Those of the HTTP API.
     init(apiOf configuration: PipelineConfiguration) {
+        let topics = configuration.topics
+        let ofBroadcasts =
+            topics.broadcasts.isEmpty ? [] : [topics.broadcasts, topics.broadcastJournal, topics.subscriptions]
+        let control = topics.control.isEmpty ? [] : [topics.control]
         self.init(
-            configuration.kafka, group: .named(configuration.groupID), transactionalIDs: .named(configuration.groupID),
-            committed: [], followed: [configuration.topics.requests], written: [configuration.topics.requests])
+            configuration.kafka, group: .named(BroadcastGroup.name(of: configuration)),
+            transactionalIDs: .named(BatchWriter.transactionalID(configuration)), committed: [],
+            followed: [topics.requests] + ofBroadcasts + control,
+            written: [topics.requests] + control + ofBroadcasts.prefix(1)
+                + (configuration.api.events ? [topics.events] : []))
     }
 }

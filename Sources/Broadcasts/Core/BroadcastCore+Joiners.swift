@@ -26,12 +26,16 @@ extension BroadcastCore {
     package func hasValid(clock: WallTime) -> Bool { catalogue.oldestValid(clock: clock) < catalogue.reached }
 
     /// Takes a record of the subscriptions. A device that joins gets, in the same transaction, the newest valid broadcasts
-    /// that it has missed, unless it is known to leave again.
+    /// that it has missed, unless it is known to leave again. Of a token that was rotated the pass went over the old one:
+    /// it gets only what was published since, and what is under way, which may not have come to the old one yet.
     ///
     /// - Parameters:
     ///   - timestamp: the record's own.
     ///   - clock: decides what has expired; the same in a whole transaction.
-    package mutating func take(_ record: SubscriptionRecord, timestamp: WallTime?, clock: WallTime) throws {
+    ///   - since: the value of the record's ``SubscriptionRecord/sinceHeader``, asked for where it decides something.
+    package mutating func take(
+        _ record: SubscriptionRecord, timestamp: WallTime?, clock: WallTime, since: () -> UnsafeRawBufferPointer?
+    ) throws {
         guard let partition = partitions[record.partition], record.offset >= partition.next.offset else { return }
         partition.next.offset = record.offset + 1
         partition.ahead = max(partition.ahead, partition.next.offset)
@@ -42,8 +46,14 @@ extension BroadcastCore {
         case .left(let key): partition.leaves(key, at: record.offset)
         case .joined(let key, let value):
             guard !partition.hasLeft(key, since: record.offset) else { return }
-            let missed = catalogue.late(
+            var missed = catalogue.late(
                 key.audience, below: partition.lateBelow, clock: clock, limit: settings.mostLate)
+            if !missed.isEmpty, SubscriptionRecord.isRotation(since()) {
+                missed.removeAll { broadcast in
+                    broadcast.offset < partition.next.broadcast
+                        && (broadcast.record.timestamp ?? .epoch) < (timestamp ?? .epoch)
+                }
+            }
             for broadcast in missed {
                 late[broadcast.offset, default: []].append(
                     Joiner(partition: record.partition, offset: record.offset, key: key, value: value))

@@ -4,12 +4,14 @@ import Pipeline
 /// owner.
 package struct BroadcastReader: ~Copyable {
     private let topic: String
-    private var extractor = BroadcastExtractor()
+    private var extractor: BroadcastExtractor
     /// Shows which broadcasts are too large.
     private var renderer: BroadcastRenderer
 
-    package init(topic: String, settings: RenderSettings) {
+    /// - Parameter findings: gets everything that is wrong with the record that was read last.
+    package init(topic: String, settings: RenderSettings, findings: RequestFindings? = nil) {
         self.topic = topic
+        extractor = BroadcastExtractor(findings: findings)
         renderer = BroadcastRenderer(settings: settings)
     }
 

@@ -9,11 +9,14 @@ package struct BroadcastTrace {
         package var isLive: Bool
         /// Nil where the subscription does not say.
         package var lastSeen: WallTime?
+        /// The record's own time, where its token takes the place of another one.
+        package var rotatedAt: WallTime?
 
-        package init(offset: Int64, isLive: Bool, lastSeen: WallTime? = nil) {
+        package init(offset: Int64, isLive: Bool, lastSeen: WallTime? = nil, rotatedAt: WallTime? = nil) {
             self.offset = offset
             self.isLive = isLive
             self.lastSeen = lastSeen
+            self.rotatedAt = rotatedAt
         }
     }
 
@@ -45,6 +48,8 @@ package struct BroadcastTrace {
         case joinedAfterExpiry(clock: WallTime)
         /// When its joining was read the broadcast was cancelled or replaced.
         case joinedAfterEnd(clock: WallTime)
+        /// Its token took the place of another one, and the pass was over when that was read.
+        case rotated(clock: WallTime)
         /// When its joining was read there were as many newer ones as a joiner gets.
         case beyondMostLate(clock: WallTime)
 
@@ -53,7 +58,7 @@ package struct BroadcastTrace {
             switch self {
             case .sent, .sentLate: true
             case .notSubscribed, .left, .stale, .waiting, .notReached, .ended, .skipped, .passed, .joiningNotRead,
-                .joinedAfterExpiry, .joinedAfterEnd, .beyondMostLate:
+                .joinedAfterExpiry, .joinedAfterEnd, .rotated, .beyondMostLate:
                 false
             }
         }
@@ -62,13 +67,18 @@ package struct BroadcastTrace {
     /// The broadcast in question.
     package struct Subject: Equatable, Sendable {
         package var offset: Int64
+        /// The record's own time.
+        package var time: WallTime
         package var publishedAt: WallTime
         package var expiresAt: WallTime
         /// When it was cancelled or replaced; nil: it was not.
         package var endedAt: WallTime?
 
-        package init(offset: Int64, publishedAt: WallTime, expiresAt: WallTime, endedAt: WallTime?) {
+        package init(
+            offset: Int64, time: WallTime, publishedAt: WallTime, expiresAt: WallTime, endedAt: WallTime?
+        ) {
             self.offset = offset
+            self.time = time
             self.publishedAt = publishedAt
             self.expiresAt = expiresAt
             self.endedAt = endedAt
@@ -95,9 +105,9 @@ package struct BroadcastTrace {
     private let maxAge: Int64
     private var slices: [Slice] = []
     private var skipped: BroadcastJournalEntry.Skipped.Reason?
-    /// By the offset of a joining, the clock of its transaction, what joiners of it got of the broadcast, and the offset
-    /// below which it knew who left.
-    private var joinings: [Int64: (clock: WallTime, sent: Int, known: Int64)] = [:]
+    /// By the offset of a joining, the clock of its transaction, what joiners of it got of the broadcast, the offset below
+    /// which it knew who left, and whether the pass was under way.
+    private var joinings: [Int64: (clock: WallTime, sent: Int, known: Int64, isUnderWay: Bool)] = [:]
 
     /// - Parameters:
     ///   - partition: of the subscriptions, where the device's key is.
@@ -132,8 +142,9 @@ package struct BroadcastTrace {
             skipped = each.reason
         }
         let sent = entry.late.reduce(0) { isOfIt($1.subject) ? $0 + $1.sent : $0 }
+        let isUnderWay = slices.last.map { $0.slice.end == nil } ?? false
         for offset in joined where range.from <= offset && offset < range.to {
-            joinings[offset] = (entry.clock, sent, range.ahead ?? range.to)
+            joinings[offset] = (entry.clock, sent, range.ahead ?? range.to, isUnderWay)
         }
     }
 
@@ -191,9 +202,11 @@ package struct BroadcastTrace {
         let hasLeft = versions.contains { !$0.isLive && offset < $0.offset && $0.offset < joining.known }
         if hasLeft { return .left(clock: joining.clock) }
         if isStale(version), let seen = version.lastSeen { return .stale(lastSeen: seen) }
-        if joining.sent > 0 { return .sentLate(clock: joining.clock) }
+        let isRotated = !joining.isUnderWay && version.rotatedAt.map { subject.time < $0 } ?? false
+        if !isRotated, joining.sent > 0 { return .sentLate(clock: joining.clock) }
         if subject.expiresAt <= joining.clock { return .joinedAfterExpiry(clock: joining.clock) }
         if let endedAt = subject.endedAt, endedAt <= joining.clock { return .joinedAfterEnd(clock: joining.clock) }
+        if isRotated { return .rotated(clock: joining.clock) }
         return .beyondMostLate(clock: joining.clock)
     }
 }

@@ -148,13 +148,7 @@ final class ChannelTable {
         let changes = pending.sorted { $0.key < $1.key }
         try store.write { writer throws(StoreError) in
             for (key, value) in changes {
-                try key.withBytes { key throws(StoreError) in
-                    if let value {
-                        try value.withBytes { value throws(StoreError) in try writer.put(key, value) }
-                    } else {
-                        try writer.remove(key)
-                    }
-                }
+                try key.withBytes { key throws(StoreError) in try writer.set(key, value) }
             }
             try Array(checkpoint.text(origin).utf8).withBytes { text throws(StoreError) in
                 try writer.setCheckpoint(text)

@@ -152,7 +152,9 @@ struct BroadcastTenant: ~Copyable, Tenant {
         var next = first
         while next < batch.count, core.hasRoom {
             let record = SubscriptionRecord(of: batch, at: next, partitions: Int(context.log.partitions))
-            try core.take(record, timestamp: batch[next].timestamp, clock: time.clock)
+            try core.take(record, timestamp: batch[next].timestamp, clock: time.clock) {
+                batch.header(SubscriptionRecord.sinceHeader, at: next)
+            }
             next += 1
         }
         context.take(core.open.planned - planned)

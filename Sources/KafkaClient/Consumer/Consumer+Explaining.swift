@@ -1,5 +1,5 @@
 extension Consumer {
-    /// Runs a query and, where it times out, throws what kept the client from its brokers, such as a refused login.
+    /// Runs a query and, where it times out, throws what kept the client from its brokers or its group, such as a refused login.
     ///
     /// Discards the other events of the control queue, so it is only for a consumer without a group.
     package mutating func explaining<Answer>(
@@ -13,11 +13,13 @@ extension Consumer {
         }
     }
 
-    /// What has kept the client from its brokers, if anything has since the last call. Discards the other events.
+    /// What has kept the client from its brokers or its group, if anything has since the last call. Discards the other events.
     package mutating func takeConnectionFailure() -> KafkaError? {
         var failure: KafkaError?
         while let event = nextEvent(timeout: .zero) {
             guard case .error(let reported) = event else { continue }
+            // Of a group's coordinator nothing else is heard: whoever asks for offsets waits for it until the time is over.
+            if reported.kind == .authorization { return reported }
             switch reported.kind.traits.connection {
             case .refused: return reported
             case .broken: failure = reported

@@ -39,10 +39,24 @@ extension Consumer {
         }
     }
 
-    /// Commits outside a transaction, for `--from` and `offsets set`. This consumer must be a member of the current
-    /// generation, or the group must have no members.
+    /// Commits outside a transaction, for `--from` and `offsets set`, again as long as the coordinator does not take it for
+    /// now. This consumer must be a member of the current generation, or the group must have no members.
     public func commit(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError) {
         if offsets.isEmpty { return }
+        let deadline = ContinuousClock.now + timeout
+        let pause = Duration.milliseconds(100)
+        while true {
+            do throws(KafkaError) {
+                return try commitOnce(offsets, timeout: deadline - .now)
+            } catch {
+                // What timed out has had its time.
+                guard error.recovery == .retry, error.kind != .timedOut, deadline - .now > pause else { throw error }
+                usleep(UInt32(pause.milliseconds) * 1_000)
+            }
+        }
+    }
+
+    private func commitOnce(_ offsets: [TopicPartition: CommittedOffset], timeout: Duration) throws(KafkaError) {
         let list = PartitionList(offsets)
         guard let queue = rd_kafka_queue_new(handle.pointer) else {
             throw .configuration("no memory for a queue", operation: "commit")

@@ -36,6 +36,8 @@ package struct RecordBatch: ~Copyable {
     private var handle: ClientHandle?
     /// The bytes of records that no client has delivered.
     private var copies: [UnsafeMutableRawBufferPointer] = []
+    /// Their headers, by index.
+    private var copiedHeaders: [Int: [HeaderView]] = [:]
     private let readsHeaders: Bool
 
     /// - Parameter readsHeaders: false leaves every record's headers empty. For each record whose headers are read,
@@ -69,6 +71,7 @@ package struct RecordBatch: ~Copyable {
         messages.removeAll(keepingCapacity: true)
         for bytes in copies { bytes.deallocate() }
         copies.removeAll()
+        copiedHeaders.removeAll()
         entries.removeAll(keepingCapacity: true)
         headers.removeAll(keepingCapacity: true)
         endsOfPartition.removeAll(keepingCapacity: true)
@@ -79,15 +82,19 @@ package struct RecordBatch: ~Copyable {
         handle = nil
     }
 
-    /// Whether a record has a header, also in a batch that reads none. Costs what reading them costs.
-    package func hasHeader(_ name: String, at index: Int) -> Bool {
-        var list: OpaquePointer?
-        guard rd_kafka_message_headers(messages[index], &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list else {
-            return false
+    /// The value of a record's last header of a name, also in a batch that reads none; valid until the batch is emptied.
+    /// Costs what reading them costs.
+    package func header(_ name: String, at index: Int) -> UnsafeRawBufferPointer? {
+        guard messages.indices.contains(index) else {
+            return copiedHeaders[index]?.last { $0.name.elementsEqual(name.utf8) }?.value
         }
+        var list: OpaquePointer?
         var value: UnsafeRawPointer?
         var count = 0
-        return rd_kafka_header_get_last(list, name, &value, &count) == RD_KAFKA_RESP_ERR_NO_ERROR
+        guard rd_kafka_message_headers(messages[index], &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list,
+            rd_kafka_header_get_last(list, name, &value, &count) == RD_KAFKA_RESP_ERR_NO_ERROR
+        else { return nil }
+        return value.map { UnsafeRawBufferPointer(start: $0, count: count) }
     }
 
     /// A copy of a record.
@@ -140,9 +147,9 @@ extension RecordBatch {
         }
         let (key, value) = (record.key.map { copied($0) }, record.value.map { copied($0) })
         let headersStart = Int32(truncatingIfNeeded: headers.count)
-        for header in record.headers where readsHeaders {
-            headers.append(HeaderView(name: copied(header.name.utf8), value: header.value.map { copied($0) }))
-        }
+        let views = record.headers.map { HeaderView(name: copied($0.name.utf8), value: $0.value.map { copied($0) }) }
+        if !views.isEmpty { copiedHeaders[entries.count] = views }
+        if readsHeaders { headers += views }
         entries.append(
             Entry(
                 key: key?.baseAddress, value: value?.baseAddress, offset: offset,

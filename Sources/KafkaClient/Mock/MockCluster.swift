@@ -14,6 +14,7 @@ public final class MockCluster: Sendable {
         public static let fetch = Request(key: 1)
         public static let listOffsets = Request(key: 2)
         public static let metadata = Request(key: 3)
+        public static let commitOffsets = Request(key: 8)
         public static let heartbeat = Request(key: 12)
         public static let addPartitionsToTransaction = Request(key: 24)
         public static let endTransaction = Request(key: 26)

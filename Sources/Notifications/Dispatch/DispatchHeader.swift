@@ -4,9 +4,11 @@ import NotificationPayload
 /// their names: writers and readers take them from here.
 package enum DispatchHeader: Int, CaseIterable, Sendable {
     /// The headers of every record. They come first, so that their raw values are their positions in a record.
-    case messageID, platform, source, expiresAt
+    case messageID, platform, source, expiresAt, audience
     /// The headers that the setting `dispatch.headers` turns on.
-    case eventType, audience, app, orderID
+    case eventType, app, orderID
+    /// The id of the request, if it has one (docs/rules.md §8.1).
+    case requestID
     /// The name of a field that is missing and was sent empty.
     case degraded
     /// The event's own header, if it has one of the form of ``Traceparent``.
@@ -20,10 +22,11 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
         case .platform: "platform"
         case .source: "source"
         case .expiresAt: "expires-at"
-        case .eventType: "event-type"
         case .audience: "audience"
+        case .eventType: "event-type"
         case .app: "app"
         case .orderID: "order-id"
+        case .requestID: "request-id"
         case .degraded: "x-degraded"
         case .traceparent: Traceparent.name
         case .replay: "replay"

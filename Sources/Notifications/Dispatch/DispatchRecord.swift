@@ -50,7 +50,7 @@ package struct DispatchRecord {
 
     // MARK: Optional
 
-    /// The audience by which the device was found.
+    /// The audience by which the device was found; nil in a record of a version that did not always write it.
     package var audience: UnsafeRawBufferPointer? { self[.audience] }
 
     /// The id of the replay or re-drive that wrote the record; nil if the pipeline did. Only the last header counts as

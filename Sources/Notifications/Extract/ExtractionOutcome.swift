@@ -12,6 +12,8 @@ public enum SuppressionReason: UInt8, CaseIterable, Sendable {
     case notATransition, noSubscriber, staleToken, noOrderIDs, duplicate, scheduledHere
     /// It expired before it could be sent (docs/rules.md §8.3).
     case expired
+    /// As ``duplicate``, and its value differs from that of the request before (docs/rules.md §8.10).
+    case duplicateOtherContent
 
     /// The label of this reason's counter.
     public var label: String {
@@ -23,6 +25,7 @@ public enum SuppressionReason: UInt8, CaseIterable, Sendable {
         case .duplicate: "duplicate"
         case .scheduledHere: "scheduled_here"
         case .expired: "expired"
+        case .duplicateOtherContent: "duplicate_other_content"
         }
     }
 }

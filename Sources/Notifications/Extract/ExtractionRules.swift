@@ -9,8 +9,8 @@ public struct ExtractionRules: Sendable {
         case deadLetter = "dead-letter"
     }
 
-    /// Increase it when the same event gives a different payload than before. Part of the journal's hash of the rules.
-    public static let version = 1
+    /// Increase it when the same event gives another record than before. Part of the journal's hash of the rules.
+    public static let version = 2
 
     /// The version of the time zone data, such as `2025b`. Part of the same hash.
     public static var timeZoneDataVersion: String { TimeZone.timeZoneDataVersion }

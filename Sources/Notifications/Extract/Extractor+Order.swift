@@ -12,21 +12,30 @@ extension Extractor {
         let shipping = ShippingMembers(order[.shippingInfo])
         let (orderID, source) = orderID(of: order)
         if event.isSnapshot, orderID == nil { throw .untyped }
-        let place = try required(
-            arena.text(members.values(of: .placeID)) ?? place(of: order, shipping: shipping), of: event.type,
-            orderID: orderID)
+        let status = event.type.isStatusChange ? arena.text(members.values(of: .newStatus)) : nil
+        let resolvedStatus = status ?? arena.text(order.values(of: .status, known: order[.status]))
+        let lacksStatus = event.type.isStatusChange && !event.isSnapshot && resolvedStatus == nil
+        let place: UnsafeRawBufferPointer
+        do throws(DeadLetter) {
+            place = try required(
+                arena.text(members.values(of: .placeID)) ?? self.place(of: order, shipping: shipping), of: event.type,
+                orderID: orderID)
+        } catch {
+            if lacksStatus { alsoLacks.append(.missingStatus(orderID: orderID)) }
+            if refuses(orderID, of: event.type) { alsoLacks.append(.missingOrderID) }
+            throw error
+        }
         if let orderID, !isKey(orderID, of: batch.records[event.record].key) {
             notes.keyMismatches += 1
         }
-        let status = event.type.isStatusChange ? arena.text(members.values(of: .newStatus)) : nil
         let zone = zones.zone(of: place)
         let delivery = DeliveryTime(of: order, shipping: shipping, in: zone, notes: &notes)
         var resolved = ResolvedOrder(
             members: order, id: orderID, idSource: source, visibleID: visibleID(of: order),
             parentID: parentID(of: order),
-            place: place, delivery: delivery,
-            status: status ?? arena.text(order.values(of: .status, known: order[.status])))
-        if event.type.isStatusChange, !event.isSnapshot, resolved.status == nil {
+            place: place, delivery: delivery, status: resolvedStatus)
+        if lacksStatus {
+            if refuses(orderID, of: event.type) { alsoLacks.append(.missingOrderID) }
             throw .missingStatus(orderID: orderID)
         }
         guard event.type.changesOrder else {
@@ -135,6 +144,14 @@ extension Extractor {
         return UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
+    /// Whether an event of this type is a dead letter for its missing order id.
+    private func refuses(_ orderID: UnsafeRawBufferPointer?, of type: OrderEventType) -> Bool {
+        switch onMissingOrderID {
+        case .send: false
+        case .deadLetter: orderID == nil && !type.isOrderOptional
+        }
+    }
+
     private func isKey(_ orderID: UnsafeRawBufferPointer, of key: UnsafeRawBufferPointer?) -> Bool {
         key.map { sameBytes($0, orderID) } ?? false
     }
@@ -144,12 +161,7 @@ extension Extractor {
         _ order: ResolvedOrder, of event: Event, in zone: TimeZoneTable, to batch: inout EventBatch
     ) throws(DeadLetter) {
         let isDegraded = order.id == nil && !event.type.isOrderOptional
-        if isDegraded {
-            switch onMissingOrderID {
-            case .send: break
-            case .deadLetter: throw .missingOrderID
-            }
-        }
+        if refuses(order.id, of: event.type) { throw .missingOrderID }
         let empty = UnsafeRawBufferPointer(start: nil, count: 0)
         let id = order.id ?? empty
         // Avoids reserving room for the escaped form of a huge value.

@@ -7,6 +7,8 @@ import NotificationPayload
 package struct Extractor: ~Copyable {
     /// The oddities since the owner last reset them.
     package var notes = ExtractionNotes()
+    /// What else the last event lacks, if it became a dead letter for something that it lacks.
+    package internal(set) var alsoLacks: [DeadLetter] = []
 
     let zones: PlaceZones
     let onMissingOrderID: ExtractionRules.MissingOrderID
@@ -42,6 +44,7 @@ package struct Extractor: ~Copyable {
         let notifications = batch.notifications.count
         let audiences = batch.audiences.count
         let text = batch.text.count
+        if !alsoLacks.isEmpty { alsoLacks.removeAll() }
         do throws(DeadLetter) {
             if let reason = try process(record, in: &batch, history: &history) {
                 return .suppressed(reason)

@@ -16,6 +16,8 @@ public struct RequestNotification: Sendable {
 
     /// The audiences, in the order of the request: positions in ``EventBatch/audiences``.
     public var audiences: Range<Int>
+    /// The header `request-id`, not escaped (docs/rules.md §8.1).
+    package var id: TextRange?
     /// The header `expires-at` (docs/rules.md §8.3).
     public var expiresAt: WallTime
     /// The expiry that FCM's message gets: ``expiresAt``, or another one with `requests.compat-ignore-valid-until`.

@@ -46,10 +46,13 @@ extension Counts {
             "Events older than one of their order that came before."),
         Row(
             "carillon_refolded_events_total", \.refolded,
-            "Events folded into the state of their orders again, after a start or a rebalance."),
+            "Events and requests folded into the state of their partition again, after a start or a rebalance."),
         Row(
             "carillon_forgotten_orders_total", \.forgottenOrders,
             "Orders that were forgotten because those of their partition exceeded state.max-bytes."),
+        Row(
+            "carillon_forgotten_requests_total", \.forgottenRequests,
+            "Ids of requests that were forgotten before they were 24 h old: their partition had more than 1,000,000."),
         Row("carillon_transactions_total", \.transactions, "Committed transactions."),
         Row("carillon_transaction_aborts_total", \.aborts, "Aborted transactions; their work is done again."),
         Row("carillon_recreated_clients_total", \.recreatedClients, "Kafka clients recreated after an error."),

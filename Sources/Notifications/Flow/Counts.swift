@@ -103,6 +103,8 @@ public struct Counts: Sendable {
 
     /// Orders that were forgotten because those of their partition exceeded `state.max-bytes`.
     public package(set) var forgottenOrders = 0
+    /// Ids of requests that were forgotten before they were 24 h old, because those of their partition were too many.
+    public package(set) var forgottenRequests = 0
     /// Requests with a type of app notification that is not known (docs/rules.md §9.1).
     public package(set) var unknownAppTypes = 0
     /// Keys that a type of app notification should have, and a request has not.
@@ -120,6 +122,7 @@ public struct Counts: Sendable {
         quotedAppKeys += notes.quotedKeys
         unlinkedRequests += notes.unlinked
         overwrittenKeys += notes.overwrittenKeys
+        forgottenRequests += notes.forgotten
         ignoredTraceparents += notes.ignoredTraceparents
     }
 

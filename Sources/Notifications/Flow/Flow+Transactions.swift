@@ -9,7 +9,9 @@ extension Flow {
         counts = Counts()
         firstDeadLetter = nil
         self.clock = clock
-        orders.latestTime = boundsTimes ? RecordTime.latest(at: clock) : .distantFuture
+        let latest = boundsTimes ? RecordTime.latest(at: clock) : .distantFuture
+        orders.latestTime = latest
+        requests.states.latestTime = latest
         cursor.forgetRecipients()
         try fanOut.beginTransaction()
     }
@@ -21,19 +23,22 @@ extension Flow {
 
     /// The irregularities of the events that were extracted since the last call.
     package mutating func takeNotes() -> (orders: ExtractionNotes, requests: RequestNotes) {
-        defer { requests.notes = RequestNotes() }
-        return (orders.takeNotes(), requests.notes)
+        (orders.takeNotes(), requests.takeNotes())
     }
 
     /// The next offset of each partition of the subscriptions topic in the snapshot.
     package var tableOffsets: [Int64]? { fanOut.tableOffsets }
 
     /// Commits what was emitted and fired.
-    package mutating func commit() { orders.commit(keeping: cursor.notEmitted(of: .orders)) }
+    package mutating func commit() {
+        orders.commit(keeping: cursor.notEmitted(of: .orders))
+        requests.states.commit(keeping: cursor.notEmitted(of: .requests))
+    }
 
     /// Rolls back what was extracted and fired since the last commit: the records come again.
     package mutating func rollBack() {
         orders.rollBack()
+        requests.states.rollBack()
         cursor.restart()
     }
 
@@ -42,7 +47,7 @@ extension Flow {
     ///
     /// - Returns: whether they have to be extracted again, in the next transaction.
     package mutating func takesBackBoundedTimes() -> Bool {
-        guard orders.states.hasBoundedTimes else { return false }
+        guard orders.states.hasBoundedTimes || requests.states.hasBoundedTimes else { return false }
         rollBack()
         return true
     }
@@ -50,16 +55,18 @@ extension Flow {
     /// How many records the open transaction has so far.
     package var written: Int { counts.dispatches + counts.deadLetters }
 
-    /// Folds the records of a batch into the state of their orders and writes nothing: their output is committed already.
+    /// Folds the records of a batch into the state of its source and writes nothing: their output is committed already.
     ///
     /// Everything that was extracted before must have been emitted.
     /// - Parameter isOpen: a transaction of other partitions is open; the fold is committed, or rolled back, with it.
     package mutating func refold(_ batch: inout EventBatch, isOpen: Bool = false) {
-        let notes = orders.extractor.notes
+        let (ofOrders, ofRequests) = (orders.extractor.notes, requests.extractor.notes)
+        let forgotten = requests.states.forgotten
         var next = 0
         while next < batch.records.count { next = extract(&batch, from: next) }
         cursor.restart()
-        orders.extractor.notes = notes
+        (orders.extractor.notes, requests.extractor.notes) = (ofOrders, ofRequests)
+        requests.states.forgotten = forgotten
         if !isOpen { commit() }
     }
 }

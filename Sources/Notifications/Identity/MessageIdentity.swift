@@ -44,6 +44,18 @@ package struct MessageIdentity: ~Copyable {
         }
     }
 
+    /// The first 16 bytes of a hash of what was appended so far and of the key of the event's record.
+    mutating func hash(with key: UnsafeRawBufferPointer?) -> (high: UInt64, low: UInt64) {
+        let count = input.count
+        if let key { input.append(key) }
+        // No other source and key have these bytes.
+        withUnsafeBytes(of: UInt64(count)) { input.append($0) }
+        defer { input.truncate(to: count) }
+        return SHA256.withHash(of: input.bytes) { hash in
+            (hash.load(as: UInt64.self), hash.load(fromByteOffset: 8, as: UInt64.self))
+        }
+    }
+
     /// Ends the input that all notifications of the event share.
     ///
     /// - Parameter type: the type of the event.

@@ -11,7 +11,6 @@ struct MessageHeaders: ~Copyable {
     /// The bytes of the names, and of the values that are the same for all devices.
     private var sharedSize = 0
     private let eventTypeIndex: Int?
-    private let audienceIndex: Int?
     private let appIndex: Int?
     private let orderIDIndex: Int?
 
@@ -20,14 +19,13 @@ struct MessageHeaders: ~Copyable {
         let requested = optional.map(\.header)
         let fixed = DispatchHeader.allCases.filter { header in
             switch header {
-            case .messageID, .platform, .source, .expiresAt: true
-            case .eventType, .audience, .app, .orderID: requested.contains(header)
+            case .messageID, .platform, .source, .expiresAt, .audience: true
+            case .eventType, .app, .orderID: requested.contains(header)
             // The notification's own headers, and that of a replay.
-            case .degraded, .traceparent, .replay: false
+            case .requestID, .degraded, .traceparent, .replay: false
             }
         }
         eventTypeIndex = fixed.firstIndex(of: .eventType)
-        audienceIndex = fixed.firstIndex(of: .audience)
         appIndex = fixed.firstIndex(of: .app)
         orderIDIndex = fixed.firstIndex(of: .orderID)
         fixedCount = fixed.count
@@ -63,20 +61,25 @@ struct MessageHeaders: ~Copyable {
         finish(traceparent: batch.records[notification.record].traceparent)
     }
 
-    /// Prepares a request's notification: the same without the order's id, which is the last of the fixed headers.
+    /// Prepares a request's notification: the same with the request's id in place of the order's, which is the last of
+    /// the fixed headers.
     mutating func begin(
-        _ notification: Notification, _ content: RequestNotification.Content, _ batch: borrowing EventBatch,
-        _ expiresAt: UnsafeRawBufferPointer
+        _ notification: Notification, _ content: RequestNotification.Content, id: TextRange?,
+        _ batch: borrowing EventBatch, _ expiresAt: UnsafeRawBufferPointer
     ) {
         beginShared(
             batch.bytes(notification.messageID), batch.records[notification.record], of: batch.topic, expiresAt,
-            reserving: 0
+            reserving: id?.count ?? 0
         ) { $0.append(content.rawValue) }
         count = orderIDIndex ?? fixedCount
+        if let id {
+            add(EventHeader(name: DispatchHeader.requestID.bytes, value: nil))
+            copy(batch.bytes(id), to: count - 1)
+        }
         finish(traceparent: batch.records[notification.record].traceparent)
     }
 
-    /// Prepares a broadcast: the same headers as a request's.
+    /// Prepares a broadcast: the same headers as those of a request without an id.
     ///
     /// - Parameter own: the headers of its record.
     mutating func begin(
@@ -124,17 +127,18 @@ struct MessageHeaders: ~Copyable {
         sharedSize = 0
         for index in 0..<count {
             sharedSize += headers[index].name.count
-            if index == DispatchHeader.platform.rawValue || index == audienceIndex || index == appIndex { continue }
+            if index == DispatchHeader.platform.rawValue || index == DispatchHeader.audience.rawValue
+                || index == appIndex
+            {
+                continue
+            }
             sharedSize += headers[index].value?.count ?? 0
         }
     }
 
     /// The bytes of the names and values for one device.
     func size(for device: Device, audience: UnsafeRawBufferPointer) -> Int {
-        var size = sharedSize + device.platform.headerValue.count
-        if audienceIndex != nil { size += audience.count }
-        if appIndex != nil { size += device.app.count }
-        return size
+        sharedSize + device.platform.headerValue.count + audience.count + (appIndex == nil ? 0 : device.app.count)
     }
 
     /// The headers for one device.
@@ -142,9 +146,7 @@ struct MessageHeaders: ~Copyable {
         for device: Device, audience: UnsafeRawBufferPointer
     ) -> UnsafeBufferPointer<EventHeader> {
         headers[DispatchHeader.platform.rawValue].value = device.platform.headerValue
-        if let audienceIndex {
-            headers[audienceIndex].value = audience
-        }
+        headers[DispatchHeader.audience.rawValue].value = audience
         if let appIndex {
             headers[appIndex].value = device.app
         }

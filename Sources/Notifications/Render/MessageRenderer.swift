@@ -83,7 +83,7 @@ package struct MessageRenderer: ~Copyable {
     }
 
     /// The record for one device of a prepared platform; valid until the next call of the renderer. `audience` decides
-    /// what is shown, and is written if the optional header of that name is on.
+    /// what is shown, and is a header.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
         let value =
             if isShown, let notice = notices.notice(for: device.locale, audience: audience) {
@@ -148,7 +148,7 @@ package struct MessageRenderer: ~Copyable {
         }
         expiry.removeAll()
         expiry.append(decimal: request.expiresAt.milliseconds)
-        headers.begin(notification, content, batch, expiry.bytes)
+        headers.begin(notification, content, id: request.id, batch, expiry.bytes)
         return nil
     }
 

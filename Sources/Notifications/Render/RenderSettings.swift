@@ -7,7 +7,7 @@ public struct RenderSettings: Equatable, Sendable {
 
     /// A header that is written only on request, because each one costs 0.18 µs per record.
     public enum OptionalHeader: CaseIterable, RawRepresentable, Sendable {
-        case eventType, audience, app, orderID
+        case eventType, app, orderID
 
         public init?(rawValue: String) {
             guard let known = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
@@ -20,7 +20,6 @@ public struct RenderSettings: Equatable, Sendable {
         var header: DispatchHeader {
             switch self {
             case .eventType: .eventType
-            case .audience: .audience
             case .app: .app
             case .orderID: .orderID
             }

@@ -1,10 +1,12 @@
 import KafkaClient
 
 /// Folds the records of `topic.broadcasts` into a view. No I/O and no clock.
-struct BroadcastFold {
-    private(set) var view = BroadcastView()
+package struct BroadcastFold: FollowedFold {
+    package private(set) var view = BroadcastView()
     /// The offset of each live key's newest record.
     private var offsets: [[UInt8]: Int64] = [:]
+
+    package init() {}
 
     /// The next record. One that was taken already changes nothing.
     ///
@@ -28,8 +30,7 @@ struct BroadcastFold {
         reach(batch.offsets.upperBound + 1)
     }
 
-    /// What was read next, with the ends that were reached.
-    mutating func take(_ records: borrowing RecordBatch) {
+    package mutating func take(_ records: borrowing RecordBatch) {
         for index in 0..<records.count {
             let view = records[index]
             if let batch = records.unreadable.first(where: { $0.offsets.upperBound == view.offset }) {

@@ -24,15 +24,16 @@ package struct BroadcastRecord: Sendable, Equatable {
 }
 
 /// What `topic.broadcasts` says at a moment. A copy costs no more than a reference.
-package struct BroadcastView: Sendable {
+package struct BroadcastView: FollowedView {
     /// The newest record of each key, in the order of their offsets. A key whose newest record is a tombstone has none.
     package var records: [BroadcastRecord] = []
     /// Every record below this offset is in the view.
     package var reached: Int64 = 0
-    /// When the newest end of the topic that the view has reached was asked for; nil before the first one.
     package var freshSince: ContinuousClock.Instant?
 
-    package init(records: [BroadcastRecord] = [], reached: Int64 = 0, freshSince: ContinuousClock.Instant? = nil) {
+    package init() {}
+
+    package init(records: [BroadcastRecord], reached: Int64 = 0, freshSince: ContinuousClock.Instant? = nil) {
         self.records = records
         self.reached = reached
         self.freshSince = freshSince
@@ -42,11 +43,6 @@ package struct BroadcastView: Sendable {
     package func isNewest(_ offset: Int64) -> Bool {
         let index = index(of: offset)
         return index < records.count && records[index].offset == offset
-    }
-
-    /// Whether the view has reached an end that was asked for at most so long before `now`.
-    package func isFresh(within age: Duration, now: ContinuousClock.Instant = .now) -> Bool {
-        freshSince.map { now - $0 <= age } ?? false
     }
 
     /// The index of the first record that is not below the offset.

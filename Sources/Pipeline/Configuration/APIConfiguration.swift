@@ -15,5 +15,10 @@ public struct APIConfiguration: Sendable {
     /// How long a client waits at most until it hears what became of what it has written.
     public var wait: Duration = .seconds(3)
 
+    /// Whether it takes events of orders, which needs a transactional producer.
+    public var events = false
+    /// Where the proxies are whose `X-Forwarded-For` says who a client is.
+    public var trustedProxies: [IPNetwork] = []
+
     public init() {}
 }

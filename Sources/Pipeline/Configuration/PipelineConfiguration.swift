@@ -101,6 +101,8 @@ extension PipelineConfiguration {
         public var requests = ""
         /// Messages to every device in a channel; empty: there are none. The pipeline itself does not read it.
         public var broadcasts = ""
+        /// What is cancelled and paused; empty: nothing can be. Who delivers follows it.
+        public var control = ""
         public var subscriptions = "notifications.subscriptions"
         public var dispatch = "notifications.dispatch"
         public var deadLetters = "notifications.dead-letters"

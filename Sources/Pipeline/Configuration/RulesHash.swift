@@ -32,6 +32,11 @@ package struct RulesHash: Equatable, Sendable {
 }
 
 extension RulesHash {
+    /// A hash of the rules of requests, by which those are refused that are never seen.
+    package static func stamp(of requests: RequestRules) -> String {
+        SHA256.hex(of: differing(requests, RenderSettings()).joined(separator: "\u{1F}"), digits: 16)
+    }
+
     /// The rules of requests that are not the default: who reads none has the hash of a version that knows none.
     private static func differing(_ requests: RequestRules, _ rendering: RenderSettings) -> [String] {
         let usual = RequestRules()

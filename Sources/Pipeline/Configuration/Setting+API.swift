@@ -22,8 +22,29 @@ extension Setting {
         .integer(
             "api.rate", \.configuration.api.rate, default: .value("1000"), 1...1_000_000,
             "The requests a second of a key that has no rate of its own, and twice as many at once."),
+        .choice(
+            "api.events", \.configuration.api.events, default: .value("off"), ["on": true, "off": false],
+            "`on`: `POST /v1/events` writes events of orders to `topic.events`, as `<group.id>-api-<instance.id>`."),
         .duration(
             "api.wait", \.configuration.api.wait, default: "3s", .seconds(2) ... .seconds(30),
             "How long a client waits at most until it hears whether Kafka has what it sent."),
+        trustedProxies,
     ]
+
+    private static let trustedProxies: Setting = {
+        let allowed = "IP addresses and networks with commas between, such as 127.0.0.1,10.0.0.0/8,fd00::/8"
+        return Setting(
+            key: "api.trusted-proxies", defaultValue: .value(""), allowed: allowed,
+            summary: "Where the proxies are whose `X-Forwarded-For` says from which address a client came: "
+                + "the log has it. Nobody's counts by default."
+        ) { text, draft throws(InvalidValue) in
+            let given = list(text)
+            let networks = given.map { IPNetwork($0) }
+            let wrong = zip(given, networks).filter { $1 == nil }.map { "'\($0.0)'" }
+            guard wrong.isEmpty else {
+                throw InvalidValue(allowed: "\(allowed); not \(wrong.joined(separator: ", "))")
+            }
+            draft.configuration.api.trustedProxies = networks.compactMap(\.self)
+        }
+    }()
 }

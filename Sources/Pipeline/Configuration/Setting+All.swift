@@ -40,6 +40,9 @@ extension Setting {
         .optionalName(
             "topic.broadcasts", \.configuration.topics.broadcasts,
             "Messages to every device in a channel; there are none by default. `carillon broadcasts` sends them."),
+        .optionalName(
+            "topic.control", \.configuration.topics.control,
+            "What is cancelled and paused, compacted; there is none by default. `carillon deliver` follows it."),
         .name(
             "topic.subscriptions", \.configuration.topics.subscriptions, default: .value("notifications.subscriptions"),
             "Who is subscribed to what; compacted."),
@@ -60,7 +63,7 @@ extension Setting {
     private static let state: [Setting] = [
         .custom(
             "state.dir", default: .computed("<base>/<group.id>/<instance.id>"), allowed: "the path of a folder",
-            "Folder of the subscriptions table and of the state of orders. It holds tokens; it is always safe to delete."
+            "Folder of the subscriptions table and of what is known of orders and requests. It holds tokens; it is always safe to delete."
         ) { text, draft in
             draft.stateDirectory = text
             return !text.isEmpty

@@ -49,7 +49,7 @@ extension Setting {
     ]
 
     /// What stands between commas; nothing in an empty text.
-    private static func list(_ text: String) -> [String] {
+    static func list(_ text: String) -> [String] {
         if text.isEmpty { return [] }
         return text.split(separator: ",", omittingEmptySubsequences: false).map {
             $0.trimmingCharacters(in: .whitespaces)

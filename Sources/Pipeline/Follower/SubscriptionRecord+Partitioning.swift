@@ -14,6 +14,6 @@ extension SubscriptionRecord {
         let record = records[index]
         self.init(partition: record.partition, offset: record.offset, key: record.key, value: record.value)
         guard let key, partition != Murmur2.partition(of: key, count: partitions), kind != nil else { return }
-        partitioning = value == nil && records.hasHeader(Self.mendedHeader, at: index) ? .ended : .misplaced
+        partitioning = value == nil && records.header(Self.mendedHeader, at: index) != nil ? .ended : .misplaced
     }
 }

@@ -5,7 +5,7 @@ import JSONReader
 ///
 /// Each record stands for itself: a later one that replaces or cancels it changes nothing of what was written.
 struct BroadcastRender: ~Copyable {
-    private var extractor = BroadcastExtractor()
+    private var extractor: BroadcastExtractor
     private var renderer: BroadcastRenderer
     private var reader: TableReader
     private var devices = DeviceList()
@@ -15,10 +15,11 @@ struct BroadcastRender: ~Copyable {
     private var texts = TextArena()
     private let maxAge: Int64
 
-    init(_ configuration: PipelineConfiguration, subscriptions: SubscriptionTable) throws {
+    init(_ configuration: PipelineConfiguration, subscriptions: SubscriptionTable, findings: RequestFindings?) throws {
         var reader = try subscriptions.makeReader()
         try reader.begin()
         self.reader = reader
+        extractor = BroadcastExtractor(findings: findings)
         renderer = BroadcastRenderer(settings: configuration.rendering)
         maxAge = configuration.subscriptionsMaxAge.wholeMilliseconds
     }

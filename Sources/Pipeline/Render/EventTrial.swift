@@ -27,8 +27,6 @@ package struct EventTrial: Sendable {
 
     /// Tries the records of a file; `-` is standard input. Its forms are those of ``RenderRun``.
     package init(_ path: String, _ configuration: PipelineConfiguration) throws {
-        var configuration = configuration
-        configuration.rendering.optionalHeaders.insert(.audience)
         var run = try RenderRun(
             configuration, subscriptions: .inMemory(), resolver: OneDeviceEach(configuration.requests.apps.first),
             until: nil)

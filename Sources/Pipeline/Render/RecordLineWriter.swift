@@ -11,17 +11,21 @@ package struct RecordLineWriter: ~Copyable, RenderSink {
     private let explains: Bool
     /// The names of the settings, for saying which were found.
     private let members: MemberMapping
+    /// What is wrong with the record at hand.
+    private let findings: RequestFindings?
     /// The topic of the events that are written next.
     package var eventTopic: String
     private var output = ByteWriter(capacity: 128 * 1024)
 
     package init(
-        descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool, members: MemberMapping = .none
+        descriptor: Int32, topics: PipelineConfiguration.Topics, explains: Bool, members: MemberMapping = .none,
+        findings: RequestFindings? = nil
     ) {
         self.descriptor = descriptor
         self.topics = topics
         self.explains = explains
         self.members = members
+        self.findings = findings
         eventTopic = topics.events
     }
 
@@ -69,7 +73,7 @@ package struct RecordLineWriter: ~Copyable, RenderSink {
         headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
     ) throws(FileError) {
         begin(topic: topics.deadLetters, key: key, value: value, headers: headers)
-        if explains { explain(event, [("dead_letter", letter.code.label)]) }
+        if explains { explain(event, [("dead_letter", letter.code.label)], findings?.all ?? []) }
         try end()
     }
 
@@ -153,7 +157,9 @@ package struct RecordLineWriter: ~Copyable, RenderSink {
         output.append(#"""#)
     }
 
-    private mutating func explain(_ event: EventRecord, _ members: [(name: StaticString, value: String)]) {
+    private mutating func explain(
+        _ event: EventRecord, _ members: [(name: StaticString, value: String)], _ problems: [RequestFinding] = []
+    ) {
         output.append(#","explain":{"source":""#)
         append("\(eventTopic)/\(event.partition)/\(event.offset)")
         for (name, value) in members {
@@ -162,7 +168,17 @@ package struct RecordLineWriter: ~Copyable, RenderSink {
             output.append(#"":""#)
             append(value)
         }
-        output.append(#""}"#)
+        output.append(#"""#)
+        for (index, problem) in problems.enumerated() {
+            output.append(index == 0 ? #","problems":[{"pointer":""# : #",{"pointer":""#)
+            append(problem.pointer)
+            output.append(#"","code":""#)
+            append(problem.letter.code.label)
+            output.append(#"","detail":""#)
+            append(problem.letter.message)
+            output.append(index == problems.count - 1 ? #""}]"# : #""}"#)
+        }
+        output.append("}")
     }
 
     private mutating func append(_ text: String) {

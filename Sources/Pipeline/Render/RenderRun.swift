@@ -1,9 +1,9 @@
 /// The core without Kafka: records as lines of JSON in, what the pipeline would write out.
 ///
 /// Pure: the same lines and the same settings give the same bytes. Memory grows with the longest line, the subscriptions
-/// and the orders that are remembered, not with the input.
+/// and what is remembered of orders and requests, not with the input.
 ///
-/// The orders' state is folded for each partition that the lines name. If a time to play until is given, each partition
+/// The states of orders and requests are folded for each partition that the lines name. If a time to play until is given, each partition
 /// has a clock of its own, which its records' timestamps advance: timers fire at the moment at which they are due, between
 /// the records before and after it, and after the last record up to that time.
 package struct RenderRun: ~Copyable {
@@ -20,29 +20,34 @@ package struct RenderRun: ~Copyable {
     /// The topic of a bare value.
     private let bareTopic: String
     private let until: WallTime?
+    private let findings: RequestFindings?
     private var lineNumber: Int64 = 0
     /// The offset up to which each partition has been read; a partition in here is being folded.
     private var reached: [Int32: Int64] = [:]
+    /// The partitions of requests that are being folded.
+    private var requested: Set<Int32> = []
 
     /// - Parameters:
     ///   - resolver: finds the devices of events and requests instead of the subscriptions.
     ///   - topic: of bare values; nil: the events'.
     ///   - until: the time up to which timers fire; nil: none does.
+    ///   - findings: gets everything that is wrong with the line at hand, if it is a request or a broadcast.
     package init(
         _ configuration: PipelineConfiguration, subscriptions: SubscriptionTable, resolver: (any TokenResolver)? = nil,
-        topic: String? = nil, until: WallTime?
+        topic: String? = nil, until: WallTime?, findings: RequestFindings? = nil
     ) throws {
         topics = configuration.topics
         let recipients = resolver.map { RecipientSource.resolver($0) } ?? .table(subscriptions)
-        var core = try Flow(configuration, recipients: recipients)
+        var core = try Flow(configuration, recipients: recipients, findings: findings)
         try core.beginTransaction(clock: .epoch, boundsTimes: false)
-        let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions)
+        let broadcasts = try BroadcastRender(configuration, subscriptions: subscriptions, findings: findings)
         self.core = core
         self.broadcasts = broadcasts
         batch = EventBatch(.orders, topic: topics.events)
         requests = EventBatch(.requests, topic: topics.requests)
         bareTopic = topic ?? configuration.topics.events
         self.until = until
+        self.findings = findings
     }
 
     /// The oddities of the events that were rendered since the last call.
@@ -55,6 +60,7 @@ package struct RenderRun: ~Copyable {
         while let text = try lines.next() {
             defer { lineNumber += 1 }
             if text.isEmpty { continue }
+            findings?.removeAll()
             line.read(text, bareTopic: bareTopic, bareOffset: lineNumber)
             if line.topic == topics.broadcasts {
                 sink.begin(line, number: lineNumber + 1)
@@ -111,6 +117,9 @@ package struct RenderRun: ~Copyable {
     /// A request expires by the time of its own record, as with a pipeline that is never late.
     private mutating func renderRequest<Sink: RenderSink & ~Copyable>(into sink: inout Sink) throws {
         core.clock = line.timestamp ?? .epoch
+        if (0..<Self.maxPartitions).contains(line.partition), requested.insert(line.partition).inserted {
+            core.requests.states.assign(line.partition, newest: .epoch)
+        }
         _ = core.extract(&requests, from: 0)
         sink.begin(line, number: lineNumber + 1)
         _ = try core.emit(requests, 0..<1, limit: .max, into: &sink)

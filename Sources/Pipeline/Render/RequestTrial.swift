@@ -9,8 +9,8 @@ package struct RequestTrial: ~Copyable {
         package fileprivate(set) var audiences: [String] = []
         /// How many devices it would reach, by provider; only those with a device.
         package fileprivate(set) var devices: [Platform: Int] = [:]
-        /// The dead letter that it would be.
-        package fileprivate(set) var letter: DeadLetter?
+        /// Everything that is wrong with it: the dead letter that it would be is the first.
+        package fileprivate(set) var findings: [RequestFinding] = []
         /// Why nobody would be notified.
         package fileprivate(set) var suppression: SuppressionReason?
     }
@@ -18,6 +18,7 @@ package struct RequestTrial: ~Copyable {
     private var flow: Flow
     private var batch: EventBatch
     private let sample: SampleDevice
+    private let findings = RequestFindings()
 
     /// - Parameter table: the devices that requests would reach; nil: one made-up device, of one provider after the other.
     package init(
@@ -25,7 +26,7 @@ package struct RequestTrial: ~Copyable {
     ) throws(SubscriptionTableError) {
         let sample = SampleDevice(app: configuration.requests.apps.first ?? "com.example.app")
         let recipients: RecipientSource = table.map { .table($0) } ?? .resolver(sample)
-        flow = try Flow(configuration, recipients: recipients)
+        flow = try Flow(configuration, recipients: recipients, findings: findings)
         self.sample = sample
         batch = EventBatch(.requests, topic: configuration.topics.requests)
     }
@@ -37,10 +38,10 @@ package struct RequestTrial: ~Copyable {
     ///   - now: the record's time, and the clock of the transaction.
     package mutating func verdict(_ value: [UInt8], now: WallTime) throws -> Verdict {
         let first = try reach(value, now: now)
-        guard first.letter?.code == .payloadTooLarge else { return first }
+        guard first.findings.first?.letter.code == .payloadTooLarge else { return first }
         for platform in Platform.allCases {
             let other = try reach(value, platform, now: now)
-            if other.letter == nil { return other }
+            if other.findings.isEmpty { return other }
         }
         return first
     }
@@ -49,7 +50,9 @@ package struct RequestTrial: ~Copyable {
     package mutating func reach(_ value: [UInt8], _ platform: Platform = .fcm, now: WallTime) throws -> Verdict {
         var sink = VerdictSink()
         try run([], value, platform, now: now, into: &sink)
-        if sink.verdict.letter == nil, let notification = batch.notifications.first {
+        // A request that is too large has been read without a finding.
+        if !findings.all.isEmpty { sink.verdict.findings = findings.all }
+        if sink.verdict.findings.isEmpty, let notification = batch.notifications.first {
             sink.verdict.messageID = batch.string(notification.messageID)
             sink.verdict.audiences = batch.audiences.map { batch.string($0) }
         }
@@ -92,7 +95,7 @@ package struct RequestTrial: ~Copyable {
             _ letter: DeadLetter, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
             headers: UnsafeBufferPointer<EventHeader>, from event: EventRecord
         ) {
-            verdict.letter = letter
+            verdict.findings = [RequestFinding(letter)]
         }
     }
 }

@@ -113,16 +113,18 @@ struct BrokerProbe: ~Copyable {
                 + "schedule=off to go without timers, or a shorter state.horizon")
     }
 
-    /// Warns where the broker accepts events from the future; says nothing where it does not tell.
-    mutating func checkEventTimes() {
-        let topic = context.configuration.topics.events
+    /// Warns where the broker accepts records from the future; says nothing where it does not tell.
+    mutating func checkRecordTimes() {
         let key = "message.timestamp.after.max.ms"
-        guard let settings = try? configuration(of: topic), settings["message.timestamp.type"] != "LogAppendTime",
-            !(settings[key].flatMap { Int64($0) }.map { $0 <= RecordTime.tolerance } ?? false)
-        else { return }
-        logger.warning(
-            "\(topic) accepts events from the future: each counts as an hour after the clock, and what is known of orders "
-                + "may expire that much early; set \(key)=\(RecordTime.tolerance) (Kafka 3.6 or newer)")
+        for source in context.sources {
+            let topic = context.configuration.topics.topic(of: source)
+            guard let settings = try? configuration(of: topic), settings["message.timestamp.type"] != "LogAppendTime",
+                !(settings[key].flatMap { Int64($0) }.map { $0 <= RecordTime.tolerance } ?? false)
+            else { continue }
+            logger.warning(
+                "\(topic) accepts records from the future: each counts as an hour after the clock, and what is known of "
+                    + "\(source) may expire that much early; set \(key)=\(RecordTime.tolerance) (Kafka 3.6 or newer)")
+        }
     }
 
     /// Warns of topics whose batches have no bound; says nothing of those of which the broker does not tell.

@@ -39,6 +39,7 @@ public final class PipelineMeter: Sendable {
         var orders = 0
         var orderBytes = 0
         var fullest = 0.0
+        var requests = 0
         var clockAhead: Int64 = 0
         /// As they were committed when the partitions were assigned.
         var watermarks: [Int32: OffsetMetadata] = [:]
@@ -160,7 +161,7 @@ public final class PipelineMeter: Sendable {
         state.withLock { $0.workers[worker] = WorkerState(partitions: count) }
     }
 
-    /// How many offsets a worker has still to fold into the state of its orders.
+    /// How many offsets a worker has still to fold into the states of its partitions.
     package func setRefold(_ left: Int, worker: Int) {
         state.withLock { $0.workers[worker, default: WorkerState()].leftToFold = left }
     }
@@ -186,6 +187,11 @@ public final class PipelineMeter: Sendable {
             state.workers[worker, default: WorkerState()].orderBytes = bytes
             state.workers[worker, default: WorkerState()].fullest = fullest
         }
+    }
+
+    /// How many ids of requests a worker remembers.
+    func setRequests(_ count: Int, worker: Int) {
+        state.withLock { $0.workers[worker, default: WorkerState()].requests = count }
     }
 
     /// Gauges are read when they are scraped, so that a partition that was revoked leaves no lag behind.
@@ -225,7 +231,7 @@ public final class PipelineMeter: Sendable {
                 .init(labels: [.init("partition", "\(partition)")], value: .gauge(Double(lead) / 1_000))
             }
         }
-        observe("carillon_refold_records", "Offsets still to be folded into the state of orders.") {
+        observe("carillon_refold_records", "Offsets still to be folded into the state of orders and requests.") {
             [.init(value: .gauge(Double($0.sum(\.leftToFold))))]
         }
         observe(
@@ -243,6 +249,10 @@ public final class PipelineMeter: Sendable {
             "carillon_orders_fullest_ratio", "How much of state.max-bytes the orders of the fullest partition count as."
         ) {
             [.init(value: .gauge($0.workers.values.map(\.fullest).max() ?? 0))]
+        }
+        observe("carillon_request_ids", "Ids of requests that are remembered here, so that a repeated one is not sent.")
+        {
+            [.init(value: .gauge(Double($0.sum(\.requests))))]
         }
         observe(
             "carillon_table_unreadable",

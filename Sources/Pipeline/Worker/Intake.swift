@@ -6,18 +6,19 @@ struct Intake: ~Copyable {
     var source = SourceKind.orders
     private var orders: EventBatch
     private var requests: EventBatch
-    /// Orders' events below the committed offset, which are only folded.
-    var refoldBatch: EventBatch
+    private var foldedOrders: EventBatch
+    private var foldedRequests: EventBatch
     /// The first record that was not emitted, and the first that was not extracted.
     var next = 0
     var extracted = 0
-    /// The partitions of the orders whose fold has reached the committed offset.
+    /// The partitions of ``source`` whose fold has reached the committed offset.
     private var finishedFolds: [Int32] = []
 
     init(_ topics: PipelineConfiguration.Topics) {
         orders = EventBatch(.orders, topic: topics.topic(of: .orders))
         requests = EventBatch(.requests, topic: topics.topic(of: .requests))
-        refoldBatch = EventBatch(.orders, topic: topics.topic(of: .orders))
+        foldedOrders = EventBatch(.orders, topic: topics.topic(of: .orders))
+        foldedRequests = EventBatch(.requests, topic: topics.topic(of: .requests))
     }
 
     /// The records that are to be processed.
@@ -36,6 +37,22 @@ struct Intake: ~Copyable {
         }
     }
 
+    /// The records below the committed offset, which are only folded.
+    var refoldBatch: EventBatch {
+        _read {
+            switch source {
+            case .orders: yield foldedOrders
+            case .requests: yield foldedRequests
+            }
+        }
+        _modify {
+            switch source {
+            case .orders: yield &foldedOrders
+            case .requests: yield &foldedRequests
+            }
+        }
+    }
+
     /// Whether something is left to emit.
     var isAtWork: Bool { next < batch.records.count }
 
@@ -49,7 +66,8 @@ struct Intake: ~Copyable {
     mutating func removeAll() {
         orders.removeAll()
         requests.removeAll()
-        refoldBatch.removeAll()
+        foldedOrders.removeAll()
+        foldedRequests.removeAll()
         finishedFolds.removeAll()
         (next, extracted) = (0, 0)
     }
@@ -59,14 +77,10 @@ struct Intake: ~Copyable {
         self.source = source
         refoldBatch.removeAll()
         (next, extracted) = (0, 0)
-        switch source {
-        case .orders:
-            if positions.orders.foldingCount > 0 {
-                sortWhileFolding(records, &positions.orders)
-            } else {
-                Self.fill(&orders, with: records, of: positions.orders)
-            }
-        case .requests: Self.fill(&requests, with: records, of: positions.requests)
+        if positions[source].foldingCount > 0 {
+            sortWhileFolding(records, &positions[source])
+        } else {
+            Self.fill(&batch, with: records, of: positions[source])
         }
     }
 
@@ -83,15 +97,15 @@ struct Intake: ~Copyable {
     }
 
     private mutating func sortWhileFolding(_ records: borrowing RecordBatch, _ positions: inout TopicPositions) {
-        orders.removeAll()
-        orders.append(contextOf: records)
+        batch.removeAll()
+        batch.append(contextOf: records)
         for index in 0..<records.count {
             let record = records[index]
             if setAside(record, &positions) { continue }
             guard positions.accepts(partition: record.partition, offset: record.offset) else { continue }
-            orders.records.append(EventRecord(record))
+            batch.records.append(EventRecord(record))
         }
-        if !refoldBatch.records.isEmpty { refoldBatch.headers.append(contentsOf: orders.headers) }
+        if !refoldBatch.records.isEmpty { refoldBatch.headers.append(contentsOf: batch.headers) }
     }
 
     /// Takes a record that is only to be folded; one at or after the committed offset ends the partition's fold.

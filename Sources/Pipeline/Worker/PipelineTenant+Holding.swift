@@ -62,7 +62,7 @@ extension PipelineTenant {
         readSinceHolds = 0
         let mustReplace = isCareful == true && context.holds.current == nil
         guard mustBegin || mustReplace else { return true }
-        saveOrders(isLast: true)
+        saveStates(isLast: true)
         if mustReplace { throw KafkaError.carefulConsumer }
         return false
     }

@@ -15,8 +15,7 @@ extension PipelineTenant {
             of: found.partitions.filter(readable.contains).compactMap(topics.sourcePartition), &found, log, counts,
             now: now, &member)
         let checked = try StartRules.check(starts, partitionCounts: counts, topics: topics, now: now)
-        let orders = checked.positions.of(.orders)
-        try prepareOrders(orders, log: log, &member)
+        for source in context.sources { try prepareStates(of: source, checked.positions.of(source), log: log, &member) }
         positions.assign(checked.positions, folds: folds.offsets, partitionCounts: counts)
         var located: [TopicPartition: Start] = [:]
         for partition in positions.owned {
@@ -27,7 +26,7 @@ extension PipelineTenant {
         let offsets = located.mapValues(\.offset.value)
         guard context.holds.take(reader, offsets, ends: log.end.mapValues(\.value), logger) else { return .later }
         context.meter.setPartitions(found.partitions.count, worker: slot.number)
-        considerWatermarks(orders, now: now)
+        considerWatermarks(checked.positions.of(.orders), now: now)
         beginRefold()
         reportReset(checked.reset)
         for line in StartRules.changedCounts(checked.positions, partitionCounts: counts, topics: topics) {
@@ -45,7 +44,7 @@ extension PipelineTenant {
     ///
     /// Only an operator can decide about an offset of the orders outside the log: the error says what was lost, and nothing
     /// is skipped. Requests begin again, with a warning.
-    private func starts(
+    private mutating func starts(
         of partitions: [SourcePartition], _ found: inout Findings, _ log: LogBounds, _ counts: [SourceKind: Int32],
         now: WallTime, _ member: inout any MemberClient & ~Copyable
     ) throws -> [SourcePartition: CommittedOffset] {
@@ -73,6 +72,8 @@ extension PipelineTenant {
                 let lost = StartRules.lostRequests(topicPartition, committed: committed.offset, first: first, end: end)
                 guard let lost else { continue }
                 logger.warning("offset out of range: \(lost); it begins as requests.from says")
+                // They may be of another log.
+                folds.requests.offsets[partition.number] = nil
                 beginnings[partition] = start
             }
         }

@@ -47,8 +47,9 @@ extension PipelineTenant {
         let topics = context.configuration.topics
         positions.forEachUncommitted { partition, position, metadata in
             let topicPartition = topics.topicPartition(of: partition)
-            entry.append(
-                topicPartition, position, isIncomplete: isIncomplete(partition, newest: position.newestAtFirst))
+            // The state that its records were read with may lack something.
+            let isIncomplete = core.beginning(of: partition, newest: position.newestAtFirst) != .complete
+            entry.append(topicPartition, position, isIncomplete: isIncomplete)
             offsets[topicPartition] = CommittedOffset(offset: Offset(position.next), metadata: metadata.text)
         }
         entry.clock = time.clock
@@ -57,14 +58,6 @@ extension PipelineTenant {
         try output.journal(entry)
         if open.hasTick { try checkClock(time) }
         return offsets
-    }
-
-    /// Whether the state that the records of a partition were read with may lack something.
-    private func isIncomplete(_ partition: SourcePartition, newest: WallTime) -> Bool {
-        switch partition.source {
-        case .orders: core.orders.beginning(of: partition.number, newest: newest) != .complete
-        case .requests: false
-        }
     }
 
     /// The last look before timers are sent: the record in the journal is delivered first, and carries the broker's time

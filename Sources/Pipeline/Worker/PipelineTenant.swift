@@ -5,8 +5,8 @@ import Streaming
 ///
 ///     consume ─► extract ─► fan out ─► tick ─► produce ─► journal ─► commit        (one Kafka transaction)
 ///
-/// ``Flow`` decides; the tenant does what it says: where partitions begin in `PipelineTenant+Locating`, with the state of
-/// orders in `+Orders`, with records in `+Records`, with timers in `+Ticks`, in transactions in `+Transaction`. Nothing
+/// ``Flow`` decides; the tenant does what it says: where partitions begin in `PipelineTenant+Locating`, with the states
+/// in `+Folds`, with records in `+Records`, with timers in `+Ticks`, in transactions in `+Transaction`. Nothing
 /// here is shared with another thread but the ``WorkerContext``.
 struct PipelineTenant: ~Copyable, Tenant {
     let slot: Slot
@@ -23,7 +23,7 @@ struct PipelineTenant: ~Copyable, Tenant {
     var positions = Positions()
     var transactions = WorkerTransactions()
     var ticks = PendingTicks()
-    var folds: OrderFolds
+    var folds: Folds
     /// While the states of some partitions are not yet those of the committed offsets.
     var refolding: RefoldReport?
     /// Whether the group has assigned any, also where none of them may be read now.
@@ -59,8 +59,10 @@ struct PipelineTenant: ~Copyable, Tenant {
         origin = context.journalOrigin
         output = TransactionOutput(transaction, slot: slot)
         intake = Intake(configuration.topics)
-        folds = OrderFolds(
-            checkpoint: Self.openCheckpoint(slot: slot, context: context, logger: logger), now: context.now)
+        let now = context.now
+        folds = Folds(
+            orders: SourceFold(checkpoint: Self.openCheckpoint(of: .orders, slot, context, logger), now: now),
+            requests: SourceFold(checkpoint: Self.openCheckpoint(of: .requests, slot, context, logger), now: now))
     }
 
     static func contract(of slot: Slot, _ context: WorkerContext) -> Contract {
@@ -108,16 +110,13 @@ struct PipelineTenant: ~Copyable, Tenant {
     mutating func reached(_ offset: Int64, of topicPartition: TopicPartition) {
         guard let partition = context.configuration.topics.sourcePartition(of: topicPartition) else { return }
         positions[partition.source].reach(partition: partition.number, offset: offset)
-        switch partition.source {
-        case .orders: foldedToEnd(partition.number, offset)
-        case .requests: break
-        }
+        foldedToEnd(partition, offset)
     }
 
     mutating func letGo(isLast: Bool) -> Duration? {
         if isLast {
             forgetRecords()
-            saveOrders(isLast: true)
+            saveStates(isLast: true)
         }
         return nil
     }
@@ -125,7 +124,7 @@ struct PipelineTenant: ~Copyable, Tenant {
     /// The states stay where they are committed: the next assignment often brings the partitions back.
     mutating func forgetRecords() {
         core.rollBack()
-        folds.offsets.merge(positions.orders.committedFolds) { $1 }
+        for source in SourceKind.allCases { folds[source].offsets.merge(positions[source].committedFolds) { $1 } }
         intake.removeAll()
         ticks.removeAll()
         hasGoneBack = !positions.isEmpty
@@ -148,7 +147,7 @@ struct PipelineTenant: ~Copyable, Tenant {
     }
 
     mutating func tend() throws -> Bool {
-        saveOrders()
+        saveStates()
         return try considerHolds()
     }
 

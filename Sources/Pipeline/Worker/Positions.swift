@@ -32,27 +32,33 @@ package struct Positions {
     /// Takes an assignment, and forgets the previous one.
     ///
     /// - Parameters:
-    ///   - folds: the offset up to which the state of each partition of the orders is folded; without one, the committed
-    ///     offset.
+    ///   - folds: the offset up to which the state of each partition is folded; without one, the committed offset.
     ///   - partitionCounts: of each source's topic.
     package mutating func assign(
-        _ committed: [SourcePartition: CommittedPosition], folds: [Int32: Int64] = [:],
+        _ committed: [SourcePartition: CommittedPosition], folds: [SourcePartition: Int64] = [:],
         partitionCounts: [SourceKind: Int32]
     ) {
         for source in SourceKind.allCases {
             let ours = committed.filter { $0.key.source == source }.map { ($0.key.number, $0.value) }
-            let folds: [Int32: Int64] =
-                switch source {
-                case .orders: folds
-                case .requests: [:]
-                }
+            let folds = folds.filter { $0.key.source == source }.map { ($0.key.number, $0.value) }
             self[source].assign(
-                Dictionary(uniqueKeysWithValues: ours), folds: folds, partitionCount: partitionCounts[source] ?? 0)
+                Dictionary(uniqueKeysWithValues: ours), folds: Dictionary(uniqueKeysWithValues: folds),
+                partitionCount: partitionCounts[source] ?? 0)
         }
     }
 
     package mutating func revokeAll() {
         for source in SourceKind.allCases { self[source].revokeAll() }
+    }
+
+    /// How many offsets are still to be folded, and of how many partitions.
+    var leftToFold: (offsets: Int64, partitions: Int) {
+        (orders.leftToFold + requests.leftToFold, orders.foldingCount + requests.foldingCount)
+    }
+
+    /// No transaction is open: no abort can roll back what is folded.
+    mutating func commitFolds() {
+        for source in SourceKind.allCases { self[source].commitFolds() }
     }
 
     /// The transaction has been committed.

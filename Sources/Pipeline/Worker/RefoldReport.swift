@@ -1,12 +1,15 @@
-/// A worker's progress in folding the state of its orders again, for the log.
+/// A worker's progress in folding the states of its partitions again, for the log.
 struct RefoldReport: Equatable {
+    /// Such as `orders and requests`.
+    let subject: String
     private let began: ContinuousClock.Instant
     private let total: Int64
     private var reportedAt: ContinuousClock.Instant
     private(set) var records = 0
 
     /// - Parameter total: how many offsets there are to fold.
-    init(total: Int64, now: ContinuousClock.Instant) {
+    init(of sources: [SourceKind], total: Int64, now: ContinuousClock.Instant) {
+        subject = sources.map { "\($0)" }.joined(separator: " and ")
         self.total = total
         began = now
         reportedAt = now
@@ -22,11 +25,11 @@ struct RefoldReport: Equatable {
         let done = max(1, total - left)
         let rate = Int(Double(records) / seconds)
         let wait = Int((seconds * Double(left) / Double(done)).rounded(.up))
-        return "folds the state of orders: \(rate) records/s, \(left) offsets left, ready in about \(wait) s"
+        return "folds the state of \(subject): \(rate) records/s, \(left) offsets left, ready in about \(wait) s"
     }
 
     func end(now: ContinuousClock.Instant) -> String {
         let seconds = (now - began) / .seconds(1)
-        return "the state of orders is complete: \(records) records in \(Int(seconds.rounded())) s"
+        return "the state of \(subject) is complete: \(records) records in \(Int(seconds.rounded())) s"
     }
 }

@@ -94,7 +94,7 @@ package struct TopicPositions {
 
     /// Takes an assignment, and forgets the previous one.
     ///
-    /// - Parameter folds: the offset up to which the state of orders is folded; without one, the committed offset.
+    /// - Parameter folds: the offset up to which the state of each is folded; without one, the committed offset.
     package mutating func assign(
         _ committed: [Int32: CommittedPosition], folds: [Int32: Int64] = [:], partitionCount: Int32
     ) {
@@ -180,7 +180,7 @@ package struct TopicPositions {
     }
 }
 
-// MARK: The state of orders, which may lag
+// MARK: The state, which may lag
 
 extension TopicPositions {
     /// Whether a record is only to be folded into the state: its output is committed already.

@@ -1,7 +1,7 @@
 import KafkaClient
 import Notifications
 
-/// What became of the pushes of explanations at their providers.
+/// What became of pushes at their providers.
 struct PushOutcomes {
     private let topic: String
     private var devices: Set<String> = []
@@ -17,6 +17,13 @@ struct PushOutcomes {
         }
     }
 
+    /// - Parameter pushes: the devices by the positions in that topic.
+    init(of pushes: [Coordinates: String], in topic: String) {
+        self.topic = topic
+        devices = Set(pushes.values)
+        positions = Set(pushes.keys)
+    }
+
     /// The partitions of their outcomes: those of the dispatch topic with the same numbers.
     var partitions: Set<Int32> { Set(positions.map(\.partition)) }
 
@@ -29,6 +36,11 @@ struct PushOutcomes {
         let position = Coordinates(partition: outcome.partition, offset: outcome.offset)
         if outcome.topic == topic, positions.contains(position) { found[position] = outcome }
     }
+
+    var areComplete: Bool { found.count == positions.count }
+
+    /// How many of the pushes have which outcome.
+    var counts: [DeliveryOutcome: Int] { found.values.reduce(into: [:]) { $0[$1.outcome, default: 0] += 1 } }
 
     /// Call it when all outcomes were noted.
     func add(to explanations: inout [Explanation]) {
@@ -97,7 +109,7 @@ extension KafkaLog {
 
 extension KafkaError {
     /// `carillon deliver` is optional, and so are its topic and the permission to read it.
-    fileprivate var leavesOutcomesUnknown: Bool {
+    var leavesOutcomesUnknown: Bool {
         switch kind {
         case .unknownTopicOrPartition, .authorization: true
         default: false

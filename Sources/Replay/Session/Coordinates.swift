@@ -6,6 +6,11 @@ package struct Coordinates: Hashable, Sendable {
     package var partition: Int32
     package var offset: Int64
 
+    package init(partition: Int32, offset: Int64) {
+        self.partition = partition
+        self.offset = offset
+    }
+
     package func position(in topic: String) -> RecordPosition { RecordPosition(topic, partition, offset) }
 }
 

@@ -6,17 +6,26 @@ package struct KafkaLog: ~Copyable {
     private let sink: ClientLog.Sink
     /// Called between two batches; true ends the reading with ``ReplayStopped``.
     private let isStopped: @Sendable () -> Bool
+    private let limit: ReadLimit?
     private var asker: Consumer
-    private static let patience: Duration = .seconds(30)
+    /// How long a broker may take to answer.
+    private let patience: Duration
 
     package init(_ context: ReplayContext) throws(KafkaError) {
-        try self.init(context.configuration, logger: context.logger, isStopped: context.isStopped)
+        try self.init(
+            context.configuration, logger: context.logger, isStopped: context.isStopped, limit: context.limit,
+            patience: context.patience)
     }
 
+    /// - Parameters:
+    ///   - limit: of what is read in all; nil: none.
+    ///   - patience: how long a broker may take to answer.
     package init(
         _ configuration: PipelineConfiguration, logger sink: @escaping ClientLog.Sink,
-        isStopped: @escaping @Sendable () -> Bool
+        isStopped: @escaping @Sendable () -> Bool, limit: ReadLimit? = nil, patience: Duration = .seconds(30)
     ) throws(KafkaError) {
+        self.limit = limit
+        self.patience = patience
         self.configuration = configuration
         self.sink = sink
         self.isStopped = isStopped
@@ -25,8 +34,9 @@ package struct KafkaLog: ~Copyable {
 
     /// The first offset and the last stable offset of each partition of a topic.
     package mutating func bounds(of topic: String) throws(KafkaError) -> [Int32: Range<Int64>] {
-        try asker.explaining { consumer throws(KafkaError) in
-            try consumer.bounds(of: topic, timeout: Self.patience)
+        let patience = patience
+        return try asker.explaining { consumer throws(KafkaError) in
+            try consumer.bounds(of: topic, timeout: patience)
         }
     }
 
@@ -40,15 +50,15 @@ package struct KafkaLog: ~Copyable {
     }
 
     /// The cluster's id; nil if the broker does not report it.
-    package func clusterID() -> String? { asker.clusterID(timeout: Self.patience) }
+    package func clusterID() -> String? { asker.clusterID(timeout: patience) }
 
     /// The group's committed offset of each partition of a topic that has one.
     package mutating func committed(of topic: String, by group: String) throws(KafkaError) -> [Int32: Int64] {
         var reader = try Consumer(assigning: configuration.kafka, group: group, logger: sink)
-        let patience = configuration.transactionTimeout + .seconds(10)
+        let (patience, stable) = (patience, configuration.transactionTimeout + .seconds(10))
         let found = try reader.explaining { consumer throws(KafkaError) in
             try consumer.committedWhenStable(
-                consumer.partitions(of: topic, timeout: Self.patience), timeout: patience)
+                consumer.partitions(of: topic, timeout: patience), timeout: stable)
         }
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.offset.value) })
     }
@@ -75,7 +85,7 @@ package struct KafkaLog: ~Copyable {
     ) throws(KafkaError) -> [Int32: Int64] {
         var asked: [TopicPartition: WallTime] = [:]
         for (partition, time) in times { asked[TopicPartition(topic: topic, partition: partition)] = time }
-        let found = try asker.offsets(at: asked, timeout: Self.patience)
+        let found = try asker.offsets(at: asked, timeout: patience)
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value.value) })
     }
 
@@ -117,20 +127,21 @@ package struct KafkaLog: ~Copyable {
         var consumer = try Consumer(assigning: settings, logger: sink)
         try TopicReader.read(ranges, of: topic, with: &consumer) { records, indices in
             if isStopped() { throw ReplayStopped() }
+            try limit?.spend(records: indices.count, bytes: records.byteCount)
             try take(records, indices)
         } progress: {
             progress($0, $1)
         }
     }
 
-    /// Where to start folding so that the state of orders is complete at an offset: two horizons before the newest
-    /// record below it. An out-of-order record only makes that earlier.
+    /// Where to start folding so that the state of a source is complete at an offset: as long before the newest record below
+    /// it as the state depends on. An out-of-order record only makes that earlier.
     ///
     /// - Returns: by partition, the offset, and whether the log still reaches that far back.
     package mutating func foldStarts(
-        _ offsets: [Int32: Int64], bounds: [Int32: Range<Int64>]
+        of source: SourceKind, _ offsets: [Int32: Int64], bounds: [Int32: Range<Int64>]
     ) throws -> [Int32: (offset: Int64, isWhole: Bool)] {
-        let topic = configuration.topics.events
+        let topic = configuration.topics.topic(of: source)
         var found: [Int32: (offset: Int64, isWhole: Bool)] = [:]
         var times: [Int32: WallTime] = [:]
         var window: Int64 = 128
@@ -160,11 +171,11 @@ package struct KafkaLog: ~Copyable {
             }
             window *= 16
         }
-        let horizons = 2 * configuration.orders.horizon.wholeMilliseconds
-        for (partition, offset) in try self.offsets(of: topic, at: times.mapValues { $0 - horizons }) {
+        let starts = times.mapValues { configuration.foldStart(of: source, newest: $0) }
+        for (partition, offset) in try self.offsets(of: topic, at: starts) {
             let start = bounds[partition]?.lowerBound ?? 0
             let from = min(max(offset, start), offsets[partition] ?? offset)
-            // A record older than two horizons still exists.
+            // An older record still exists.
             found[partition] = (from, from > start || start == 0)
         }
         return found

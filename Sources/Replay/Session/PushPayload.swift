@@ -24,7 +24,7 @@ package struct PushPayload: Equatable {
 
     /// The device's token, wherever a provider's message has one.
     package var tokens: [String] {
-        let names = Platform.allCases.map(\.tokenMember)
+        let names = AddressKind.allCases.map(\.member)
         return members.filter { member in
             member.name.split(separator: ".").last.map { names.contains(String($0)) } ?? false
         }.map(\.value)

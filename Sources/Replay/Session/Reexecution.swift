@@ -5,7 +5,7 @@ package struct ReplaySpan: Equatable, Sendable {
     package var range: Range<Int64>
     /// The lane of the journal; records without a journal belong to the first one.
     package var lane = 0
-    /// The first offset to read: two horizons before the first one to replay.
+    /// The first offset to read: as long before the first one to replay as the state there depends on.
     package var foldFrom: Int64
     /// The end of what is replayed.
     package var end: Int64
@@ -19,7 +19,7 @@ package struct ReplaySpan: Equatable, Sendable {
 /// Everything before a transaction is folded without output, as by a worker that starts there. Without a journal, each
 /// record stands alone, and timers fire as in `carillon render --until`.
 /// Partitions are independent: a step is replayed when its own partition's records have been read. One owner; reads no
-/// clock. Memory holds the state of the orders.
+/// clock. Memory holds the states of orders and requests.
 package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     private var core: Flow
     private let history: SubscriptionHistoryReader
@@ -63,10 +63,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     }
 
     private mutating func begin(_ span: ReplaySpan) throws {
-        switch span.partition.source {
-        case .orders: core.orders.assign(span.partition.number, watermark: TimerWatermark(.epoch), newest: .epoch)
-        case .requests: break
-        }
+        core.assign(span.partition, watermark: TimerWatermark(.epoch), newest: .epoch)
         let run = try PartitionRun(span, journal: journal)
         runs[span.partition] = run
         beginFold(of: run)
@@ -75,11 +72,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
     /// What is folded before a step was processed before it.
     private mutating func beginFold(of run: PartitionRun) {
         guard let step = run.step else { return }
-        switch step.partition.source {
-        case .orders:
-            core.orders.states.beginFold(of: step.partition.number, latest: RecordTime.latest(at: step.clock))
-        case .requests: break
-        }
+        core.beginFold(of: step.partition, latest: RecordTime.latest(at: step.clock))
     }
 
     /// Takes records in log order, of any partition.
@@ -149,20 +142,12 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
             return
         }
         switch kind {
-        case .fold: fold(work)
+        case .fold: core.refold(&work.batch)
         case .execute:
             if let step = run.step { try execute(step, of: run, work) }
         case .approximate: try approximate(run, work)
         }
         work.batch.records.removeAll(keepingCapacity: true)
-    }
-
-    /// Requests have no state.
-    private mutating func fold(_ work: RecordsAtHand) {
-        switch work.batch.source {
-        case .orders: core.refold(&work.batch)
-        case .requests: break
-        }
     }
 
     // MARK: As the journal says
@@ -184,10 +169,7 @@ package struct Reexecution<Base: ReplaySink & ~Copyable>: ~Copyable {
         begin(step, of: run, areTimers: areTimers)
         try core.beginTransaction(clock: step.clock, boundsTimes: true)
         guard !run.isBegun else { return }
-        switch step.partition.source {
-        case .orders: core.orders.resume(step.partition.number, watermark: step.watermarkBefore)
-        case .requests: break
-        }
+        core.resume(step.partition, watermark: step.watermarkBefore)
         run.isBegun = true
     }
 

@@ -25,11 +25,16 @@ package struct ReplayContext {
     package var isStopped: @Sendable () -> Bool
     /// The number of items read in a stage, and the fraction of the stage that is done.
     package var progress: (Stage, Int, Double) -> Void
+    /// Of what is read in all; nil: none.
+    package var limit: ReadLimit?
+    /// How long a broker may take to answer.
+    package var patience: Duration
 
     package init(
         configuration: PipelineConfiguration, scratch: Scratch, now: WallTime, logger: @escaping ClientLog.Sink,
         topicSettings: [String: [String: String]] = [:], isStopped: @escaping @Sendable () -> Bool = { false },
-        progress: @escaping (Stage, Int, Double) -> Void = { _, _, _ in }
+        progress: @escaping (Stage, Int, Double) -> Void = { _, _, _ in }, limit: ReadLimit? = nil,
+        patience: Duration = .seconds(30)
     ) {
         self.configuration = configuration
         self.scratch = scratch
@@ -38,5 +43,7 @@ package struct ReplayContext {
         self.topicSettings = topicSettings
         self.isStopped = isStopped
         self.progress = progress
+        self.limit = limit
+        self.patience = patience
     }
 }

@@ -59,8 +59,13 @@ extension ReplaySession {
         guard !request.ignoresJournal else { return true }
         let topic = configuration.topics.journal
         // What is committed is in the journal, but maybe after the marker of a transaction that is not yet visible.
-        journalRead =
+        let bounds =
             try request.committed == nil ? log.bounds(of: topic) : log.settledBounds(of: topic, timeout: settling)
+        journalRead = bounds
+        // A request has no past: its transaction came after it.
+        if request.sources == [.requests], let from = request.from {
+            journalRead = try log.range(of: topic, in: bounds, from: from - Self.mostAhead - Self.skew)
+        }
         let parser = JournalParser(topics: configuration.topics)
         try log.read(journalRead, of: topic) { records, indices in
             for at in indices {
@@ -77,25 +82,30 @@ extension ReplaySession {
         } progress: {
             context.progress(.journal, $0, $1)
         }
-        return journalRead.values.contains { $0.lowerBound > 0 }
+        return bounds.values.contains { $0.lowerBound > 0 }
     }
 
-    /// Only orders have a state.
-    mutating func findFoldStarts(_ bounds: [Int32: Range<Int64>]) throws {
+    mutating func findFoldStarts(of source: SourceKind, _ bounds: [Int32: Range<Int64>]) throws {
         for lane in 0..<input.lanes {
             var firsts: [Int32: Int64] = [:]
-            for span in input.spans where span.lane == lane && span.partition.source == .orders {
+            for span in input.spans where span.lane == lane && span.partition.source == source {
                 firsts[span.partition.number] = span.foldFrom
             }
-            let starts = try log.foldStarts(firsts, bounds: bounds)
+            guard !firsts.isEmpty else { continue }
+            let starts = try log.foldStarts(of: source, firsts, bounds: bounds)
             for index in input.spans.indices where input.spans[index].lane == lane {
                 let partition = input.spans[index].partition
-                guard partition.source == .orders, let start = starts[partition.number] else { continue }
+                guard partition.source == source, let start = starts[partition.number] else { continue }
                 input.spans[index].foldFrom = start.offset
                 if !start.isWhole {
+                    let (reach, known) =
+                        switch source {
+                        case .orders: ("two times state.horizon", "orders")
+                        case .requests: ("24 h", "requests")
+                        }
                     input.approximations.append(
-                        "\(partition.name): the log no longer has two times state.horizon before "
-                            + "the range, so what was known of orders may have been more")
+                        "\(partition.name): the log no longer has \(reach) before "
+                            + "the range, so what was known of \(known) may have been more")
                 }
             }
         }

@@ -44,7 +44,7 @@ package struct ReplaySession: ~Copyable {
         input = try ReplayPlanner(journal: journal, isCut: isJournalCut).plan(reach(selected))
         input.selected = selected
         noteUncommitted(asked)
-        try findFoldStarts(bounds.numbers(of: .orders))
+        for source in sources { try findFoldStarts(of: source, bounds.numbers(of: source)) }
         try readSubscriptions()
         noteOrigins()
     }

@@ -124,7 +124,8 @@ extension LaneCore {
     /// The time counts for a push while requests with its credential can be sent and are accepted.
     mutating func settleClock(now: WallTime) {
         for index in credentials.indices {
-            let canSend = pause == nil && credentials[index].pause == nil && credentials[index].isReady
+            let credential = credentials[index]
+            let canSend = pause == nil && credential.pause == nil && credential.isReady && !credential.isHeld
             if canSend, !acceptsNothing {
                 credentials[index].clock.end(now: now)
             } else {
@@ -140,7 +141,7 @@ extension LaneCore {
         case .pauseCredential, .refreshCredential: credentials[index].pause?.failed(now: now)
         // It shows nothing about the credential.
         case .retry: credentials[index].pause?.withdraw(now: now)
-        case .accepted, .deadDevice, .refused, .slowDown: resume(credential: index, now: now)
+        case .accepted, .deadDevice, .refused, .slowDown: endPause(of: index, now: now)
         }
     }
 
@@ -150,11 +151,18 @@ extension LaneCore {
         settleClock(now: now)
     }
 
+    /// The provider accepts a credential again.
+    mutating func endPause(of index: Int, now: WallTime) {
+        resume(credential: index, now: now) { credential in
+            credential.pause = nil
+            credential.probe = nil
+        }
+    }
+
     /// A credential sends again: its rate begins at zero, and if nothing was sent meanwhile, so does the lane.
-    mutating func resume(credential index: Int, now: WallTime) {
+    mutating func resume(credential index: Int, now: WallTime, _ end: (inout LaneCredential) -> Void) {
         if isPaused { ramp = RampUp() }
-        credentials[index].pause = nil
-        credentials[index].probe = nil
+        end(&credentials[index])
         settleClock(now: now)
         credentials[index].bucket?.restart(now: now)
     }

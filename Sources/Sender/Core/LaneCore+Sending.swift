@@ -5,8 +5,34 @@ extension LaneCore {
     ///
     /// - Parameter askedAt: when the end that the view has reached was asked for; nil where it has reached none.
     package mutating func see(_ view: BroadcastView, askedAt: WallTime?) {
-        broadcasts.view = view
-        broadcasts.askedAt = askedAt
+        broadcasts = TopicSight(view: view, askedAt: askedAt)
+    }
+
+    /// What `topic.control` says now; to be called often where it is set. Everything waits while it is too old.
+    package mutating func see(_ view: ControlView, askedAt: WallTime?, now: WallTime) {
+        control = TopicSight(view: view, askedAt: askedAt)
+        guard askedAt != nil else { return }
+        let isProviderHeld = view.isPaused(PauseTarget(settings.provider), at: now)
+        for index in settings.own {
+            let target = PauseTarget(settings.provider, credential: settings.credentials[index])
+            let isHeld = isProviderHeld || view.isPaused(target, at: now)
+            guard isHeld != credentials[index].isHeld else { continue }
+            if isHeld {
+                credentials[index].isHeld = true
+                settleClock(now: now)
+            } else {
+                resume(credential: index, now: now) { $0.isHeld = false }
+            }
+        }
+    }
+
+    /// Whether enough is known to send pushes of a kind.
+    private func isInformed(of kind: PushKind, now: WallTime) -> Bool {
+        guard control?.isFresh(now: now) ?? true else { return false }
+        switch kind {
+        case .orders: return true
+        case .broadcasts: return broadcasts.isFresh(now: now)
+        }
     }
 
     /// The requests to send now, orders before broadcasts.
@@ -43,7 +69,7 @@ extension LaneCore {
             credentials[index].full.remove(kind)
         }
         let queue = kind.index
-        guard !ready[queue].isEmpty, kind == .orders || broadcasts.isFresh(now: now) else { return }
+        guard !ready[queue].isEmpty, isInformed(of: kind, now: now) else { return }
         let most = mostInFlight(kind)
         var waiting: [HeldKey] = []
         var blocked = [Int](repeating: 0, count: credentials.count)
@@ -60,6 +86,10 @@ extension LaneCore {
             }
             if partitions[key.partition]?.isSuperseded(record) ?? false {
                 conclude(key, .superseded, now: now)
+                continue
+            }
+            if let id = record.record.requestID, control?.view.cancelled.contains(id, at: now) ?? false {
+                conclude(key, .cancelled, now: now)
                 continue
             }
             if kind == .broadcasts {
@@ -84,7 +114,9 @@ extension LaneCore {
                 continue
             }
             blocked[credential] += 1
-            if blocked[credential] > mostBlocked, let tier = makesWay(record, credential, now: now) {
+            if blocked[credential] > mostBlocked || keepsFromProbing(credential),
+                let tier = makesWay(record, credential, now: now)
+            {
                 park(key, in: tier)
             } else {
                 waiting.append(key)
@@ -102,10 +134,18 @@ extension LaneCore {
     /// Whether only its rate can hold a credential back.
     private func mayUse(_ credential: Int) -> Bool {
         pause == nil && credentials[credential].pause == nil && credentials[credential].isReady
+            && !credentials[credential].isHeld
     }
 
+    /// Whether a lane that reads only what it probes with has a push of a credential that must not be probed.
+    private func keepsFromProbing(_ credential: Int) -> Bool { isPaused && credentials[credential].isHeld }
+
     /// Whether another credential sends, for which this one has to make way.
-    private func hasOthers(_ credential: Int) -> Bool { settings.own.contains { $0 != credential && mayUse($0) } }
+    private func hasOthers(_ credential: Int) -> Bool {
+        settings.own.contains {
+            $0 != credential && (mayUse($0) || keepsFromProbing(credential) && !credentials[$0].isHeld)
+        }
+    }
 
     /// The retry topic in which a push waits so that those of other credentials are read; nil where it makes way for none. One
     /// that comes back and still cannot be sent waits longer; for the rate alone it makes way once.
@@ -164,7 +204,7 @@ extension LaneCore {
 
     /// Whether one more request may be sent; while something is paused, as its probe.
     private mutating func maySend(_ credential: Int, _ kind: PushKind, tag: UInt64, now: WallTime) -> Bool {
-        guard credentials[credential].isReady else { return false }
+        guard credentials[credential].isReady, !credentials[credential].isHeld else { return false }
         // A probe of one must not be held back by the other's interval for ever: it needs both to be due.
         if let pause, pause.isProbing || now < (pause.probeAt ?? now) { return false }
         if let pause = credentials[credential].pause, pause.isProbing || now < (pause.probeAt ?? now) { return false }

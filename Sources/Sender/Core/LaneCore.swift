@@ -1,4 +1,5 @@
 import Notifications
+import Pipeline
 
 /// The decisions of one lane's process: what is sent, written and committed, and when. Deterministic: its clock is an
 /// argument, and it does no I/O. One owner; not to be shared between threads.
@@ -22,7 +23,9 @@ package struct LaneCore {
     var ready: [[HeldKey]] = PushKind.allCases.map { _ in [] }
     var inFlight: [UInt64: HeldKey] = [:]
     var broadcastsInFlight = 0
-    var broadcasts = BroadcastSight()
+    var broadcasts = TopicSight<BroadcastView>()
+    /// Nil where `topic.control` is not set.
+    var control: TopicSight<ControlView>?
     var nextTag: UInt64 = 1
     var cancelled: [UInt64] = []
 
@@ -50,6 +53,7 @@ package struct LaneCore {
 
     package init(_ settings: LaneSettings) {
         self.settings = settings
+        control = settings.isControlled ? TopicSight() : nil
         credentials = settings.credentials.indices.map { index in
             LaneCredential(bucket: settings.perMinute[index].map { TokenBucket(perMinute: $0, share: 0) })
         }
@@ -188,16 +192,18 @@ package struct LaneCore {
         partitions.values.reduce(-held.count) { $1.streams.reduce($0) { $0 + $1.openCount } }
     }
 
-    /// Whether nothing can be sent but probes: the provider fails, or it accepts none of the credentials.
+    /// Whether nothing can be sent but probes: the provider fails, or each of its credentials is paused.
     package var isPaused: Bool {
-        pause != nil || !settings.own.isEmpty && settings.own.allSatisfy { credentials[$0].pause != nil }
+        pause != nil
+            || !settings.own.isEmpty
+                && settings.own.allSatisfy { credentials[$0].pause != nil || credentials[$0].isHeld }
     }
 
     /// A credential has a token, or has none. A new file ends its pause.
     package mutating func setCredential(_ index: Int, isReady: Bool, isNew: Bool = false, now: WallTime) {
         credentials[index].isReady = isReady
         settleClock(now: now)
-        if isNew, credentials[index].pause != nil { resume(credential: index, now: now) }
+        if isNew, credentials[index].pause != nil { endPause(of: index, now: now) }
     }
 
     /// A request was not made after all: it waits as before.
@@ -260,6 +266,8 @@ struct LaneCredential {
     var probe: UInt64?
     /// Whether it has a token.
     var isReady = true
+    /// Whether an operator has paused it, or its provider.
+    var isHeld = false
     /// The time in which its pushes can be sent.
     var clock = PauseClock()
     /// The kinds of which as many pushes wait for its rate as may be held.

@@ -1,4 +1,5 @@
 import Notifications
+import Pipeline
 
 /// A dispatch record of a lane, from a dispatch topic or from a retry topic.
 package struct LaneRecord: Equatable, Sendable {
@@ -24,6 +25,8 @@ package struct LaneRecord: Equatable, Sendable {
     package var expiresAt: WallTime
     /// When it was appended to the dispatch topic; nil of a copy in a retry topic, which does not say.
     package var appendedAt: WallTime?
+    /// Of the push of a request that has an id.
+    package var requestID: RequestIDHash?
     /// The offset of its broadcast in `topic.broadcasts`; nil of an order's, and where it does not say one.
     package var broadcast: Int64?
     /// The provider's message: the record's value.
@@ -44,6 +47,9 @@ package struct LaneSettings: Sendable {
     /// The dispatch topics, by the kind of their pushes; without broadcasts one.
     package var dispatchTopics: [String]
     package var partitions: Int32
+    package var provider: Platform
+    /// Whether `topic.control` is set.
+    package var isControlled = false
     /// The credentials' names.
     package var credentials: [String]
     /// Those of the lane's provider, by their indices among them.
@@ -63,9 +69,12 @@ package struct LaneSettings: Sendable {
     /// The messages a minute of each credential, all processes together; nil is no limit.
     package var perMinute: [Int?]
 
-    package init(dispatchTopics: [String], partitions: Int32, credentials: [String]) {
+    package init(
+        dispatchTopics: [String], partitions: Int32, provider: Platform, credentials: [String]
+    ) {
         self.dispatchTopics = dispatchTopics
         self.partitions = partitions
+        self.provider = provider
         self.credentials = credentials
         own = Array(credentials.indices)
         perMinute = credentials.map { _ in nil }

@@ -9,6 +9,7 @@ extension Permissions {
         let prefix = SenderConfiguration.groupPrefix(in: configuration.groupID)
         self.init(
             configuration.kafka, group: .prefix(prefix), transactionalIDs: .prefix(prefix),
-            committed: dispatch + retries, written: [configuration.topics.deliveries] + retries)
+            committed: dispatch + retries, followed: [configuration.topics.control].filter { !$0.isEmpty },
+            written: [configuration.topics.deliveries] + retries)
     }
 }

@@ -16,6 +16,8 @@ final class SenderBoard: Sendable {
         var isPaused = false
         /// Names of the credentials that are paused.
         var pausedCredentials: [String] = []
+        /// Names of the credentials that operators have paused; an empty one is the whole provider.
+        var holds: [String] = []
         /// Names of the credentials that have no token.
         var unready: [String] = []
         /// How long the token of each credential has been used, by the credential's name.

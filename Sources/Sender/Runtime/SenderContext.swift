@@ -21,6 +21,8 @@ final class SenderContext: RoleContext {
     let dispatchTopics: [String]
     /// Follows `topic.broadcasts`; nil where there are none.
     let broadcasts: BroadcastFollower?
+    /// Follows `topic.control`; nil where it is not set.
+    let control: ControlFollower?
     let start: SenderStart?
     let clients: any Clients
     let connect: ProviderConnect
@@ -30,7 +32,8 @@ final class SenderContext: RoleContext {
 
     init(
         _ host: RoleHost, _ configuration: PipelineConfiguration, _ follower: BroadcastFollower,
-        start: SenderStart?, clients: any Clients = KafkaClients(), connect: @escaping ProviderConnect = connectHTTP,
+        _ control: ControlFollower, start: SenderStart?, clients: any Clients = KafkaClients(),
+        connect: @escaping ProviderConnect = connectHTTP,
         meter: SenderMeter
     ) throws(PipelineError) {
         do {
@@ -49,6 +52,7 @@ final class SenderContext: RoleContext {
             streams.indices.reversed().filter { streams[$0].kind == kind }
         }
         broadcasts = dispatchTopics.count > 1 ? follower : nil
+        self.control = configuration.topics.control.isEmpty ? nil : control
         self.start = start
         self.clients = clients
         self.connect = connect

@@ -1,4 +1,5 @@
 import Notifications
+import Pipeline
 import Synchronization
 import Telemetry
 
@@ -101,6 +102,17 @@ public final class SenderMeter: Sendable {
         metrics.counter("carillon_delivery_aborts_total", help: "Transactions of the sender that were aborted.").add()
     }
 
+    func observe(_ control: ControlFollower) {
+        metrics.observe("carillon_control_cancelled_requests", help: "Requests that topic.control cancels.") {
+            [.init(labels: [], value: .gauge(Double(control.view.cancelled.count)))]
+        }
+        metrics.observe(
+            "carillon_control_ignored_records", help: "Records of topic.control that say nothing to this version."
+        ) {
+            [.init(labels: [], value: .gauge(Double(control.view.ignored)))]
+        }
+    }
+
     /// The series that are read when they are asked for.
     func observe(_ board: SenderBoard) {
         func gauge(
@@ -131,6 +143,17 @@ public final class SenderMeter: Sendable {
         }
         gauge("carillon_delivery_credentials_unready", "Credentials without a token to send with.") {
             Double($0.unready.count)
+        }
+        metrics.observe(
+            "carillon_delivery_held_back",
+            help: "1 for a provider, or one of its credentials, that an operator has paused."
+        ) {
+            board.all.flatMap { provider, lane in
+                lane.holds.map { name in
+                    .init(
+                        labels: [.init("platform", provider.rawValue), .init("credential", name)], value: .gauge(1))
+                }
+            }
         }
         metrics.observe(
             "carillon_delivery_stopped", help: "1 for a provider to which nothing is sent until a person mends it."

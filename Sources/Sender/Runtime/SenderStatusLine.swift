@@ -16,7 +16,7 @@ struct SenderStatusLine: StatusLine {
             "\(NumberText.rate(Double(now.retries - last.retries) / seconds)) retries/s",
         ]
         let lanes = board.all.map { provider, lane in
-            let paused = lane.isPaused || !lane.pausedCredentials.isEmpty ? ", paused" : ""
+            let paused = lane.isPaused || !lane.pausedCredentials.isEmpty || !lane.holds.isEmpty ? ", paused" : ""
             return
                 "\(provider.rawValue): lag \(lane.lag.map(String.init) ?? "unknown"), in flight \(lane.inFlight)\(paused)"
         }

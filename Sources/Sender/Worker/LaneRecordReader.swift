@@ -20,11 +20,14 @@ struct LaneRecordReader: ~Copyable {
     private let credentials: CredentialMap
     /// How the header `source` of a broadcast's push begins.
     private let broadcasts: String
+    /// Whether `topic.control` is set.
+    private let isControlled: Bool
     private var json = JSONReader()
 
     init(_ context: SenderContext, _ provider: Platform) {
         self.provider = provider
         credentials = context.credentials
+        isControlled = context.control != nil
         broadcasts = "\(context.configuration.topics.broadcasts)/0/"
     }
 
@@ -73,6 +76,7 @@ struct LaneRecordReader: ~Copyable {
                 environment: target.environment,
                 credential: credentials.credential(target.platform, app: target.app, target.environment),
                 expiresAt: target.expiresAt, appendedAt: stream.tier == nil ? record.timestamp : nil,
+                requestID: isControlled ? header(DispatchHeader.requestID.name).map { RequestIDHash($0) } : nil,
                 broadcast: source.flatMap { Self.broadcast($0, in: broadcasts) },
                 value: record.value.map { Array($0) } ?? [],
                 headers: own.compactMap { header in

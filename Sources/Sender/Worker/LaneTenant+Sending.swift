@@ -39,6 +39,9 @@ extension LaneTenant {
         if let view = context.broadcasts?.view {
             core.see(view, askedAt: view.freshSince.map { context.clock.now($0) })
         }
+        if let view = context.control?.view {
+            core.see(view, askedAt: view.freshSince.map { context.clock.now($0) }, now: now)
+        }
         let requests = core.takeRequests(now: now)
         guard !requests.isEmpty else { return }
         for failure in senders.send(requests, now: now, at: instant) {

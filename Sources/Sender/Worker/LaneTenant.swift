@@ -34,6 +34,7 @@ struct LaneTenant: ~Copyable, Tenant {
     private var nextReport: ContinuousClock.Instant
     /// What was told last.
     private var told: LaneStatus?
+    private var toldHolds: [String: ControlView.Pause] = [:]
 
     /// The worker of a lane. Waits for the broker as long as it takes.
     static func worker(
@@ -99,7 +100,9 @@ struct LaneTenant: ~Copyable, Tenant {
     private static func settings(of provider: Platform, _ context: SenderContext) -> LaneSettings {
         let delivery = context.configuration.delivery
         var settings = LaneSettings(
-            dispatchTopics: context.dispatchTopics, partitions: 0, credentials: delivery.credentials.map(\.name))
+            dispatchTopics: context.dispatchTopics, partitions: 0, provider: provider,
+            credentials: delivery.credentials.map(\.name))
+        settings.isControlled = context.control != nil
         settings.own = delivery.credentials.indices.filter { delivery.credentials[$0].platform == provider }
         settings.window = delivery.window
         settings.inFlight = delivery.inFlight
@@ -200,11 +203,34 @@ struct LaneTenant: ~Copyable, Tenant {
         lane.lag = lag?.values.reduce(0, +)
         let now = context.clock.now()
         lane.tokenAges = senders.tokenAges(now: now)
+        lane.holds = tellHolds(now)
         let read = intake.streams.lazy.filter { $0.stream.tier == nil }.compactMap(\.oldest)
         if let oldest = ([status.oldest].compactMap(\.self) + read).min() {
             lane.headAge = .milliseconds(max(0, now - oldest))
         }
         context.board.set(lane, of: provider)
+    }
+
+    /// Tells what operators have paused, and resumed, once.
+    ///
+    /// - Returns: the names of the credentials that they have paused; an empty one is the whole provider.
+    private mutating func tellHolds(_ now: WallTime) -> [String] {
+        guard let view = context.control?.view, view.freshSince != nil else { return toldHolds.keys.sorted() }
+        let own = view.pauses(at: now).filter { $0.target.platform == provider }
+        let holds = Dictionary(uniqueKeysWithValues: own.map { ($0.target.credential ?? "", $0.pause) })
+        func what(_ credential: String) -> String {
+            credential.isEmpty ? "the provider" : "credential '\(credential)'"
+        }
+        for (name, pause) in holds.sorted(by: { $0.key < $1.key }) where toldHolds[name]?.entry != pause.entry {
+            logger.warning(
+                "\(what(name)) is paused: nothing is sent, and its records wait",
+                ["by": pause.entry.by, "why": pause.entry.why])
+        }
+        for name in toldHolds.keys.sorted() where holds[name] == nil {
+            logger.notice("\(what(name)) is resumed")
+        }
+        toldHolds = holds
+        return holds.keys.sorted()
     }
 
     /// Tells a pause, and its end, once.

@@ -1,4 +1,5 @@
 import Arguments
+import Broadcasts
 import Pipeline
 
 /// `carillon broadcast cancel`

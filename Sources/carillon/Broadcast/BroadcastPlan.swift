@@ -1,3 +1,4 @@
+import Broadcasts
 import KafkaClient
 import Notifications
 

@@ -1,5 +1,6 @@
 import Arguments
 import Broadcasts
+import Notifications
 import Pipeline
 
 /// `carillon broadcast send`
@@ -30,8 +31,14 @@ struct BroadcastSendCommand: ParsableCommand {
         let topic = configuration.topics.broadcasts
         let now = WallClock.now
         let draft = try BroadcastDraft(file: file, now: now)
-        var reader = BroadcastReader(topic: topic, settings: configuration.rendering)
-        let broadcast = try draft.check(&reader, now: now)
+        let findings = RequestFindings()
+        var reader = BroadcastReader(topic: topic, settings: configuration.rendering, findings: findings)
+        let broadcast: BroadcastNotification
+        do throws(BroadcastDraft.Refusal) {
+            broadcast = try draft.check(&reader, findings, now: now)
+        } catch {
+            throw CommandFailure(error)
+        }
         let newest = try BroadcastLog.read(configuration).newest(broadcast.notificationID)
         var plan = BroadcastPlan(
             broadcast: broadcast, replaced: newest.flatMap { $0.end == nil ? $0 : nil },

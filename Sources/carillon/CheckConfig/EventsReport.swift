@@ -1,5 +1,6 @@
 import Notifications
 import Pipeline
+import Telemetry
 
 /// What `check-config --events` says of a file of records. Scripts rely on its member names: `deadLetters`.
 struct EventsReport: Report {

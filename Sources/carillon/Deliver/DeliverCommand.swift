@@ -8,6 +8,9 @@ struct DeliverCommand: ParsableCommand {
         examples: [
             ("carillon deliver --config carillon.properties --from latest", "The first start, from now on.")
         ],
-        subcommands: [DeliverRunCommand.self, DeliverReapCommand.self],
+        subcommands: [
+            DeliverRunCommand.self, DeliverReapCommand.self, DeliverPauseCommand.self, DeliverResumeCommand.self,
+            DeliverPausedCommand.self,
+        ],
         defaultSubcommand: DeliverRunCommand.self)
 }

@@ -1,3 +1,4 @@
+import API
 import Foundation
 import KafkaClient
 import Pipeline
@@ -12,6 +13,8 @@ struct Demo {
     let providers: StandInProviders
     let configuration: PipelineConfiguration
     let logger: Logger
+    /// With which a backend asks the API.
+    let apiKey = APIKey(.live)
 
     /// - Parameter folder: exists; keys, certificates and the tables are in it.
     init(folder: PrivateFolder, logLevel: Logger.Level) throws {
@@ -38,6 +41,9 @@ struct Demo {
         configuration.delivery.caFile = providers.caFile
         configuration.delivery.retries = [.seconds(1)]
         configuration.delivery.reaps = false
+        configuration.api.http = ListenAddress(host: "127.0.0.1", port: 0)
+        configuration.api.keys = folder.path + "/keys.json"
+        try KeyFile.write(KeyRing([KeyEntry(apiKey, scopes: [.send])]), to: configuration.api.keys)
         self.configuration = configuration
         logger = Logger(label: "carillon", level: logLevel)
         let topics = configuration.topics

@@ -1,3 +1,4 @@
+import API
 import Arguments
 import Foundation
 
@@ -35,7 +36,7 @@ struct DemoCommand: ParsableCommand {
         let phones = DemoPhones()
         demo.providers.observe { provider, record, _ in phones.add(provider, record) }
         try demo.write(DemoSamples.subscriptions, to: demo.configuration.topics.subscriptions)
-        Terminal.complain("A Kafka in this program, three daemons, and stand-ins of FCM and APNs start …\n")
+        Terminal.complain("A Kafka in this program, four daemons, and stand-ins of FCM and APNs start …\n")
         let services = try DemoServices(demo, stop)
         try await services.untilReady()
         let story = DemoStory(demo: demo, services: services, phones: phones)
@@ -43,15 +44,16 @@ struct DemoCommand: ParsableCommand {
         if verbose { for line in try story.records() { Terminal.write(line + "\n") } }
         if stay {
             phones.goLive()
-            Terminal.write(Self.invitation(demo))
+            Terminal.write(Self.invitation(demo, services.api))
             await stop.wait()
             Terminal.tell("drains and ends")
         }
         try await services.end()
     }
 
-    private static func invitation(_ demo: Demo) -> String {
+    private static func invitation(_ demo: Demo, _ api: APIService) -> String {
         let (servers, topics) = (demo.cluster.bootstrapServers, demo.configuration.topics)
+        let address = api.address.map(String.init(describing:)) ?? ""
         return """
 
             All of it stays up until Ctrl-C, with Kafka at \(servers). In another terminal, subscribe a phone:
@@ -61,6 +63,10 @@ struct DemoCommand: ParsableCommand {
             and order something; what the phones show appears here:
 
             order=$(date +%s); echo '{"event_type":"ORDER_CREATED","order":{"id":"'$order'","order_number":"B-1","place_id":"42"}}' | kcat -b \(servers) -P -t \(topics.events) -k $order
+
+            Carla's phone is subscribed to user/carla. A backend notifies her over HTTP; sent again, it changes nothing:
+
+            curl -X PUT http://\(address)/v1/requests/bill-1 -H 'Authorization: Bearer \(demo.apiKey.text)' -H 'Content-Type: application/json' -d '{"audience":"user/carla","app":{"title":"New bill","body":"23.40 €","data":{"type":"NewBill","bill_id":"B-1"}}}'
 
             This cluster lives in the memory of this program, and proves nothing about exactly-once: real brokers do.
 

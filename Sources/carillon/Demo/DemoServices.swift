@@ -1,11 +1,13 @@
+import API
 import Broadcasts
 import Pipeline
 import Sender
 
-/// The three daemons in this process: the pipeline, the broadcasts, and the sender.
+/// The daemons in this process: the pipeline, the broadcasts, the sender, and the API.
 struct DemoServices {
     let pipeline: NotificationPipeline
     let sender: SenderService
+    let api: APIService
     private let process: ProcessHost
     private let running: Task<Void, any Error>
     private let stop: StopFlag
@@ -19,8 +21,13 @@ struct DemoServices {
         let broadcasts = BroadcastService(configuration: demo.configuration, logger: demo.logger)
         let sender = SenderService(
             configuration: demo.configuration, start: .position(.earliest), logger: demo.logger)
-        let process = ProcessHost([pipeline, broadcasts, sender], logger: demo.logger, metrics: Metrics())
-        (self.pipeline, self.sender, self.process) = (pipeline, sender, process)
+        let api = APIService(
+            configuration: demo.configuration, version: Version.number, logger: demo.logger, metrics: Metrics(),
+            clock: PipelineClock(),
+            broadcasts: BroadcastFollower(demo.configuration, logger: demo.logger, metrics: Metrics()),
+            control: ControlFollower(demo.configuration, logger: demo.logger, metrics: Metrics()))
+        let process = ProcessHost([pipeline, broadcasts, sender, api], logger: demo.logger, metrics: Metrics())
+        (self.pipeline, self.sender, self.api, self.process) = (pipeline, sender, api, process)
         running = Task { try await process.run() }
     }
 

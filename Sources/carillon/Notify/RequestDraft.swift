@@ -1,4 +1,5 @@
 import NotificationPayload
+import Notifications
 import Pipeline
 
 /// A request as it is written to the topic of requests: its members in the order of docs/rules.md §8.1.

@@ -8,11 +8,14 @@ struct RequestReach {
     /// Whether there are devices, but all were last seen too long ago (docs/rules.md §5.3 row 20).
     var isStale: Bool
 
-    /// - Throws: ``CommandFailure`` with the reason if it would be a dead letter, or has expired: exit code 64.
+    /// - Throws: ``CommandFailure`` with every reason if it would be a dead letter, or has expired: exit code 64.
     init(_ verdict: RequestTrial.Verdict) throws(CommandFailure) {
-        if let letter = verdict.letter {
+        if !verdict.findings.isEmpty {
             throw CommandFailure(
-                .usage, "the request would be a dead letter, \(letter.code.label): \(letter.message)")
+                .usage,
+                lines: verdict.findings.map {
+                    "the request would be a dead letter, \($0.letter.code.label): \($0.letter.message)"
+                })
         }
         if verdict.suppression == .expired {
             throw CommandFailure(.usage, "the request has expired already: nobody would be notified")

@@ -40,7 +40,10 @@ struct RenderCommand: ParsableCommand {
     var files: [String] = []
     @Option(help: "Subscriptions as JSON lines; without them nobody is notified.", valueName: "file", completion: .file)
     var subscriptions: String?
-    @Flag(help: "Add the source of each field, and a line for each event that notifies nobody and each dropped timer.")
+    @Flag(
+        help:
+            "Add the source of each field, all problems of a request or broadcast, and a line for each event that notifies nobody and each dropped timer."
+    )
     var explain: Bool
     @Option(help: "The topic of bare values; topic.events by default.", valueName: "name") var topic: String?
     @Option(help: "Fire what is due up to this time.", valueName: "time") var until: String?
@@ -67,11 +70,13 @@ struct RenderCommand: ParsableCommand {
             let problems = try table.load(subscriptions)
             for problem in problems { Terminal.warn("\(subscriptions): \(problem)") }
         }
+        let findings = explain ? RequestFindings() : nil
         var render = try RenderRun(
-            configuration, subscriptions: table, topic: topic, until: ReplayOptions.time(until, now: WallClock.now))
+            configuration, subscriptions: table, topic: topic, until: ReplayOptions.time(until, now: WallClock.now),
+            findings: findings)
         var writer = RecordLineWriter(
             descriptor: STDOUT_FILENO, topics: configuration.topics, explains: explain,
-            members: configuration.rules.members)
+            members: configuration.rules.members, findings: findings)
         do {
             for file in files.isEmpty ? ["-"] : files { try render.render(path: file, into: &writer) }
             try render.finish(into: &writer)

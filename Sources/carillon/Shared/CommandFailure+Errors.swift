@@ -1,3 +1,4 @@
+import Broadcasts
 import Foundation
 import HTTPServer
 import KafkaClient
@@ -18,6 +19,7 @@ extension CommandFailure {
         case let error as HTTPServerError: self.init(.configuration, error.description)
         case let error as SubscriptionTableError: self.init(ExitCode(error), error.description)
         case let error as ScratchError: self.init(error.isDiskFull ? .notInTime : .configuration, error.description)
+        case let error as BroadcastGroup.Refusal: self.init(.configuration, error.description)
         case let error as ReplayRefusal: self.init(.configuration, error.description)
         case let error as ResendTakenOver: self.init(.inUse, error.description)
         case let error as ReaperTakenOver: self.init(.inUse, error.description)

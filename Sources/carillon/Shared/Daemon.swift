@@ -66,10 +66,11 @@ struct Daemon {
         try await process.run()
     }
 
-    /// They share a clock and what is known of the broadcasts.
+    /// They share a clock and what is known of the broadcasts and of `topic.control`.
     private func makeRoles(_ logger: Logger, _ metrics: Metrics) -> [any Role] {
         let clock = PipelineClock()
         let follower = BroadcastFollower(configuration, logger: logger, metrics: metrics)
+        let control = ControlFollower(configuration, logger: logger, metrics: metrics)
         return roles.map { role in
             var logger = logger
             if roles.count > 1 { logger.metadata["role"] = role.rawValue }
@@ -84,11 +85,11 @@ struct Daemon {
             case .deliver:
                 return SenderService(
                     configuration: configuration, providers: providers, start: start, logger: logger, metrics: metrics,
-                    clock: clock, follower: follower)
+                    clock: clock, follower: follower, control: control)
             case .api:
                 return APIService(
                     configuration: configuration, version: Version.number, logger: logger, metrics: metrics,
-                    clock: clock)
+                    clock: clock, broadcasts: follower, control: control)
             }
         }
     }

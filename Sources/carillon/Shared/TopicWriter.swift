@@ -24,8 +24,8 @@ struct TopicWriter: ~Copyable {
     }
 
     /// - Parameter value: nil is a tombstone.
-    mutating func write(key: String, value: [UInt8]?) throws(KafkaError) {
-        try write(ProducerRecord(key: Array(key.utf8), value: value))
+    mutating func write(key: String, value: [UInt8]?, headers: [RecordHeader] = []) throws(KafkaError) {
+        try write(ProducerRecord(key: Array(key.utf8), value: value, headers: headers))
     }
 
     mutating func write(_ record: ProducerRecord) throws(KafkaError) {

@@ -14,6 +14,8 @@ struct KeyState {
         var time: WallTime
         /// Nil: it unsubscribed.
         var value: [UInt8]?
+        /// What it says of a token that this one replaces.
+        var since: RecordHeader?
     }
 
     let key: [UInt8]
@@ -36,7 +38,9 @@ struct KeyState {
 
     mutating func note(_ record: ConsumerRecord) {
         let time = record.timestamp ?? .epoch
-        var said = Said(partition: record.partition, offset: record.offset.value, time: time, value: record.value)
+        var said = Said(
+            partition: record.partition, offset: record.offset.value, time: time, value: record.value,
+            since: record.headers.last { $0.name == SubscriptionRecord.sinceHeader })
         let mended = Self.mendedTime(of: record)
         if let mended { said.time = mended }
         guard record.partition == home else {
@@ -84,8 +88,8 @@ struct KeyState {
     ) -> ProducerRecord {
         let mark = RecordHeader(SubscriptionRecord.mendedHeader, Array("\(said.time.milliseconds)".utf8))
         return ProducerRecord(
-            key: key, value: value, headers: [mark], partition: partition,
-            timestamp: said.time > .epoch ? said.time : nil)
+            key: key, value: value, headers: [mark] + (value == nil ? [] : [said.since].compactMap(\.self)),
+            partition: partition, timestamp: said.time > .epoch ? said.time : nil)
     }
 
     private static func mendedTime(of record: ConsumerRecord) -> WallTime? {

@@ -3,6 +3,7 @@ import Pipeline
 
 extension Platform: ExpressibleByArgument {}
 extension PushEnvironment: ExpressibleByArgument {}
+extension AddressKind: ExpressibleByArgument {}
 
 /// `carillon subscribe`
 struct SubscribeCommand: ParsableCommand {
@@ -20,23 +21,31 @@ struct SubscribeCommand: ParsableCommand {
                 "carillon subscribe --audience place/42 --platform apns --app com.example.shop --environment development "
                     + "--token-file token.txt", "An iOS device that runs a development build."
             ),
+            (
+                "carillon subscribe --audience channel/General --platform fcm --address-kind installation_id "
+                    + "--app com.example.shop --since 2026-01-31 < id.txt",
+                "A device that has been there by a registration token, which is to be unsubscribed."
+            ),
         ])
 
     @Option(help: "Whom the notifications are for.", valueName: "place/<id>|user/<id>|channel/<id>|device/<hash>")
     var audience: String
     @Option(help: "The provider of the token.") var platform: Platform
+    @Option(help: "What the token is, where it is no registration token of FCM and no device token of APNs.")
+    var addressKind: AddressKind?
     @Option(help: "Package name or bundle id.", valueName: "id") var app: String
     @Option(help: "The APNs host that the token is good for.") var environment: PushEnvironment = .production
     @Option(help: "The device's language, such as de-DE.", valueName: "tag") var locale: String?
     @OptionGroup(title: "Token") var token: TokenOptions
+    @OptionGroup(title: "Rotation") var rotation: RotationOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func run() async throws {
         let configuration = try options.checked()
         let now = WallClock.now
         var subscription = Subscription(
-            audience: audience, token: "", platform: platform, app: app, environment: environment, locale: locale,
-            registeredAt: now, lastSeenAt: now)
+            audience: audience, token: "", platform: platform, addressKind: addressKind, app: app,
+            environment: environment, locale: locale, registeredAt: now, lastSeenAt: now)
         do {
             subscription.token = try token.read()
         } catch {
@@ -44,7 +53,8 @@ struct SubscribeCommand: ParsableCommand {
         }
         try subscription.validate()
         var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
-        try writer.write(key: subscription.key, value: subscription.encoded())
+        try writer.write(
+            key: subscription.key, value: subscription.encoded(), headers: rotation.headers(now: now))
         try writer.finish()
         Terminal.write("subscribed \(subscription.key)\n")
     }

@@ -17,10 +17,12 @@ struct SubscriptionsImportCommand: ParsableCommand {
 
     @Argument(help: "JSON lines; - is standard input.", completion: .file) var file: String
     @Flag(help: "Print the summary as JSON.") var json: Bool
+    @OptionGroup(title: "Rotation") var rotation: RotationOptions
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func run() async throws {
         let configuration = try options.checked()
+        let headers = rotation.headers(now: WallClock.now)
         var lines = try LineReader(path: file)
         var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
         var progress = ProgressLine(unit: "subscriptions")
@@ -35,7 +37,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
             guard !line.isEmpty else { continue }
             do {
                 let subscription = try Subscription.decode(value: Array(line))
-                try writer.write(key: subscription.key, value: subscription.encoded())
+                try writer.write(key: subscription.key, value: subscription.encoded(), headers: headers)
                 summary.imported += 1
             } catch let error as Subscription.Invalid {
                 summary.malformed += 1

@@ -26,6 +26,29 @@ extension TopicPlan {
             }
     }
 
+    /// What is cancelled and paused.
+    static func control(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> TopicPlan {
+        // Nothing in it holds longer than 28 days; clocks may differ by a day.
+        let longest = 29 * day
+        var plan = make(
+            .control, names.control, 1, premises,
+            [
+                .init("cleanup.policy", "compact,delete", .exactly, "the newest record of a key counts"),
+                .init(
+                    "retention.ms", 35 * day, { _ in .atLeast(longest) },
+                    "a request that is cancelled may live for 28 days"),
+                .init(
+                    "delete.retention.ms", 35 * day, { _ in .atLeast(longest) },
+                    "a process that was away must still find what was resumed"),
+                .init(
+                    "message.timestamp.type", "LogAppendTime", .exactly,
+                    "a cancel and a pause hold for 28 days from when the broker appended them"),
+                measured(.advised),
+            ])
+        plan.fixedPartitions = "its records are taken in their order"
+        return plan
+    }
+
     /// A topic of pushes that wait for another attempt.
     /// - Parameter retention: that of `dispatch`, the topic that they were written to.
     private static func waiting(

@@ -10,13 +10,14 @@ struct TopicPlan: Sendable {
         case broadcastJournal = "broadcast-journal"
         case broadcastDispatch = "broadcast-dispatch"
         case broadcastRetry = "broadcast-retry"
+        case control
 
         /// Whether its number of partitions depends on the load; the others are small.
         var growsWithLoad: Bool {
             switch self {
             case .events, .requests, .subscriptions, .dispatch, .deliveries, .retry: true
             case .broadcastDispatch, .broadcastRetry: true
-            case .deadLetters, .journal, .broadcasts, .broadcastJournal: false
+            case .deadLetters, .journal, .broadcasts, .broadcastJournal, .control: false
             }
         }
     }
@@ -95,11 +96,12 @@ extension TopicPlan {
 
     static let day: Int64 = 86_400_000
 
-    /// The plan of every topic; requests and broadcasts have theirs where they are read, and what delivery needs where it
+    /// The plan of every topic; requests, broadcasts and control have theirs where they are read, and what delivery needs where it
     /// has credentials.
     static func all(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> [TopicPlan] {
         standard(names, premises) + (names.requests.isEmpty ? [] : [requests(names, premises)])
             + (names.broadcasts.isEmpty ? [] : broadcasts(names, premises))
+            + (names.control.isEmpty ? [] : [control(names, premises)])
             + (premises.retryTopics.map { delivery(names, $0, premises) } ?? [])
     }
 
@@ -111,6 +113,9 @@ extension TopicPlan {
                 .init(
                     "retention.ms", "\(premises.eventsRetention)", .initial,
                     "as long as \(names.events), so that a replay has both"),
+                .init(
+                    "message.timestamp.after.max.ms", 3_600_000, Property.Rule.atMost,
+                    "a record from the future would make the ids of requests expire early"),
                 .init("max.message.bytes", "\(premises.eventsMaxMessageBytes)", .initial, "Kafka's default"),
                 measured(.advised),
             ])

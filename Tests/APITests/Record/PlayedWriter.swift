@@ -9,16 +9,15 @@ final class PlayedWriter: Sendable {
     let writer = RecordWriter()
     private let ended = DispatchSemaphore(value: 0)
 
-    init(_ cluster: MockCluster, topic: String, timeout: String = "30000") throws {
-        let settings = [
-            "bootstrap.servers": cluster.bootstrapServers, "linger.ms": "1", "delivery.timeout.ms": timeout,
-            "request.timeout.ms": "1000", "reconnect.backoff.max.ms": "200",
-        ]
+    init(_ cluster: MockCluster, topic: String, timeout: Duration = .seconds(30)) throws {
+        let settings = RecordWriter.settings(timeout).merging([
+            "bootstrap.servers": cluster.bootstrapServers, "reconnect.backoff.max.ms": "200",
+        ]) { $1 }
         var producer = try Producer(settings: settings, reportsEach: true)
         _ = try producer.topic(topic)
         let handed = Handed(producer)
         Thread {
-            handed.run(self.writer)
+            handed.run(self.writer, timeout)
             self.ended.signal()
         }.start()
         while !writer.isOpen { sched_yield() }
@@ -32,8 +31,8 @@ final class PlayedWriter: Sendable {
             self.producer = producer
         }
 
-        func run(_ writer: RecordWriter) {
-            do { try writer.run(&producer) } catch { Issue.record(error) }
+        func run(_ writer: RecordWriter, _ time: Duration) {
+            do { try writer.run(&producer, time) } catch { Issue.record(error) }
         }
     }
 

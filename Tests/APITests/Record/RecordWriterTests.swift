@@ -11,7 +11,7 @@ private final class Writing: Sendable {
     private let outcomes = Mutex<[Int: DeliveryReport.Outcome]>([:])
     private let came = DispatchSemaphore(value: 0)
 
-    init(_ cluster: MockCluster, timeout: String = "30000") throws {
+    init(_ cluster: MockCluster, timeout: Duration = .seconds(30)) throws {
         played = try PlayedWriter(cluster, topic: "t", timeout: timeout)
     }
 
@@ -32,7 +32,7 @@ private final class Writing: Sendable {
     func end() { played.end() }
 }
 
-@Suite("API: single records", .timeLimit(.minutes(10))) struct RecordWriterTests {
+@Suite("API: single records", .timeLimit(.minutes(30))) struct RecordWriterTests {
     private let cluster: MockCluster
 
     init() throws {
@@ -53,6 +53,33 @@ private final class Writing: Sendable {
             if case .written(0, let offset) = outcome { offset } else { nil }
         }
         #expect(Set(offsets) == Set(0..<1000) && refused.load(ordering: .relaxed) == 0)
+    }
+
+    @Test("a record lingers for two milliseconds, and one that waits for another is written after it")
+    func lingering() throws {
+        #expect(RecordWriter.settings(.seconds(30))["linger.ms"] == "2")
+        let writing = try Writing(cluster)
+        for number in 0..<100 {
+            #expect(writing.give(number))
+            guard case .written? = writing.take(1)[number] else {
+                Issue.record("\(number) is not written")
+                return
+            }
+        }
+        writing.end()
+    }
+
+    @Test("four batches are under way, until every record of one has its outcome")
+    func batches() {
+        var batches = OpenBatches()
+        for batch in [0, 0, 2, 3, 3, 3] as [UInt64] { batches.add(to: batch) }
+        #expect(!batches.isFull)
+        batches.add(to: 6)
+        #expect(batches.isFull)
+        for batch in [0, 3, 3] as [UInt64] { batches.remove(from: batch) }
+        #expect(batches.isFull)
+        batches.remove(from: 3)
+        #expect(!batches.isFull)
     }
 
     @Test("a record that the broker refuses was not written, and the next one is")
@@ -77,7 +104,7 @@ private final class Writing: Sendable {
         "while the broker is away there is room for so many, each has its outcome in time, and then there is room again"
     )
     func away() throws {
-        let writing = try Writing(cluster, timeout: "1500")
+        let writing = try Writing(cluster, timeout: .milliseconds(1500))
         try cluster.setBrokerDown(1)
         var given = 0
         while writing.give(given) { given += 1 }

@@ -1,13 +1,15 @@
 import Foundation
 import HTTPServer
 import KafkaClient
+import Notifications
 import Pipeline
+import Telemetry
 import Testing
 import Time
 
 @testable import API
 
-@Suite("API: requests", .timeLimit(.minutes(10))) struct RequestEndpointsTests {
+@Suite("API: requests", .timeLimit(.minutes(30))) struct RequestEndpointsTests {
     private static let topic = "notifications.requests"
     private static let json = [("content-type", "application/json")]
     private static let good =
@@ -24,6 +26,7 @@ import Time
     /// The API of a process, with its writer.
     private final class Process {
         let played: PlayedWriter?
+        let reads = TopicReads(logger: Logger(label: "test"))
         private let handler: APIHandler
         private let key: APIKey
         private let entry: KeyEntry
@@ -33,17 +36,22 @@ import Time
             _ cluster: MockCluster?, _ key: APIKey, _ entry: KeyEntry, isReady: Bool = true,
             _ change: (inout PipelineConfiguration) -> Void = { _ in }
         ) throws {
-            played = try cluster.map { try PlayedWriter($0, topic: topic, timeout: "1500") }
+            played = try cluster.map { try PlayedWriter($0, topic: topic, timeout: .milliseconds(1500)) }
             self.key = key
             self.entry = entry
             var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
             configuration.topics.requests = topic
+            if let cluster { configuration.kafka = ["bootstrap.servers": cluster.bootstrapServers] }
             change(&configuration)
             let surroundings = APIHandler.Surroundings(
                 now: { WallTime(milliseconds: 1_764_000_000_000) }, requestID: { "req_1" }, chance: { 0 })
+            let (index, logger) = (RequestIndex(), Logger(label: "test"))
             let requests = try RequestEndpoints(
-                configuration, played?.writer ?? RecordWriter(), RequestIndex(), isReady: { isReady }, surroundings)
-            handler = APIHandler(Router(requests.all), KeyRing([entry]), .live, rate: 100_000, surroundings)
+                configuration, played?.writer ?? RecordWriter(), index, reads, isReady: { isReady }, surroundings,
+                logger: logger)
+            let looks = LookEndpoints(configuration, index, reads, surroundings, logger: logger)
+            handler = APIHandler(
+                Router(requests.all + looks.all), KeyRing([entry]), .live, rate: 100_000, surroundings)
         }
 
         /// Gives the key other limits.
@@ -73,11 +81,12 @@ import Time
     }
 
     private func make(
-        _ change: (inout KeyEntry) -> Void = { _ in }, configured: (inout PipelineConfiguration) -> Void = { _ in }
+        _ change: (inout KeyEntry) -> Void = { _ in }, isReady: Bool = true,
+        configured: (inout PipelineConfiguration) -> Void = { _ in }
     ) throws -> Process {
         var entry = KeyEntry(key, scopes: [.send])
         change(&entry)
-        return try Process(cluster, key, entry, configured)
+        return try Process(cluster, key, entry, isReady: isReady, configured)
     }
 
     private func header(_ response: HTTPResponse, _ name: String) -> String? {
@@ -147,11 +156,28 @@ import Time
             ("", 400, "not-json", nil), ("null", 422, "bad_request", ""), ("[]", 422, "bad_request", ""),
             ("17", 422, "bad_request", ""), ("\u{FEFF}{}", 400, "not-json", nil),
             ("{\"audience\":\"\\ud800\"}", 400, "not-json", nil), ("{\"a\":1e400}", 400, "not-json", nil),
+            ("{\"a\":18446744073709551616}", 400, "not-json", nil), ("{\"a\":NaN}", 400, "not-json", nil),
+            ("\u{0}{\u{0}}", 400, "not-json", nil), (" ", 400, "not-json", nil),
+            ("\"\(good)\"", 400, "not-json", nil), ("\"{}\"", 422, "bad_request", nil),
+            ("{\"specversion\":\"1.0\",\"data\":\(good)}", 422, "bad_request", "/audience"),
+            (good.replacing("user/17", with: "place/"), 422, "bad_request", "/audience"),
+            (good.replacing("user/17", with: "Place/42"), 422, "bad_request", "/audience"),
+            (good.replacing("user/17", with: "user/a\\u0001"), 422, "bad_request", "/audience"),
+            (
+                good.replacing("user/17", with: "user/" + String(repeating: "x", count: 1_020)), 422, "bad_request",
+                "/audience"
+            ),
+            (good.replacing("\"user/17\"", with: "null"), 422, "bad_request", "/audience"),
+            (good.replacing("\"app\"", with: "\"expires_at\":-1,\"app\""), 422, "bad_request", "/expires_at"),
+            (good.replacing("\"type\"", with: "\"gcm.x\":1,\"type\""), 422, "bad_request", "/app/data/gcm.x"),
             ("{\"a\":01}", 400, "not-json", nil), ("{\"a\":1,}", 400, "not-json", nil), ("{} {}", 400, "not-json", nil),
             ("{}\0", 400, "not-json", nil), ("{\"a\":", 400, "not-json", nil),
             (String(repeating: "[", count: 70) + String(repeating: "]", count: 70), 400, "not-json", nil),
             ("{\"audience\":\"user/1\",\"audience\":\"user/2\"}", 400, "duplicate-member", "/audience"),
             ("{\"app\":{\"data\":[{\"x/y\":1,\"x/y\":1}]}}", 400, "duplicate-member", "/app/data/0/x~1y"),
+            ("{\"b\":1,\"\":1,\"c\":[],\"\":1}", 400, "duplicate-member", "/"),
+            ("{\"ab\":1,\"ba\":{\"ab\":1,\"c\":{}},\"c\":1,\"\\u0061b\":1}", 400, "duplicate-member", "/ab"),
+            ("{\"ab\":1,\"ba\":[{\"ab\":1},{\"ab\":{\"ba\":1}}],\"a\":1}", 422, "bad_request", "/audience"),
             ("{}", 422, "bad_request", "/audience"), ("{\"data\":\(good)}", 422, "bad_request", "/audience"),
             (good.replacing("user/17", with: "team/7"), 422, "bad_request", "/audience"),
             (good.replacing("\"user/17\"", with: "[\"user/17\",\"place/\"]"), 422, "bad_request", "/audience/1"),
@@ -180,6 +206,40 @@ import Time
         }
     }
 
+    @Test("everything that is wrong with a body is told at once, and the first says what the problem is")
+    func allAtOnce() throws {
+        let process = try Process(nil, key, KeyEntry(key, scopes: [.send]))
+        let answer = process.put(
+            "x",
+            #"{"audience":["user/1","team/7"],"request_id":"y","app":{"title":7,"titel":"a","data":{"type":"Generic"}},"a/b":1,"a/b":2}"#
+        )
+        #expect(answer.status == .badRequest)
+        let problem = try #require(
+            try JSONSerialization.jsonObject(with: Data(answer.body.utf8)) as? [String: Any])
+        #expect(problem["code"] as? String == "duplicate-member")
+        let errors = try #require(problem["errors"] as? [[String: String]])
+        #expect(
+            errors.map { "\($0["pointer"] ?? "") \($0["code"] ?? "")" } == [
+                "/a~1b duplicate-member", "/request_id bad_request", "/a~1b bad_request", "/audience/1 bad_request",
+                "/app/titel bad_request", "/app/title bad_request", "/app/body bad_request",
+            ])
+        #expect(problem["detail"] as? String == errors[0]["detail"])
+        #expect(
+            errors[4]["detail"]
+                == #""titel" is not a member of app; allowed are title, body, imageUrl, data"#)
+        let first = process.put("x", #"{"audience":"team/7","app":{"title":7,"body":"b","data":{"type":"Generic"}}}"#)
+        #expect(first.status == .unprocessableContent)
+        #expect(first.body.contains(#""detail":"audience is \"team/7\"; allowed is place/<id>"#))
+    }
+
+    @Test("a body with more than a hundred problems tells a hundred")
+    func many() throws {
+        let process = try Process(nil, key, KeyEntry(key, scopes: [.send]))
+        let members = (0..<150).map { "\"x\($0)\":1,\"x\($0)\":1" }.joined(separator: ",")
+        let answer = process.put("x", "{\"audience\":\"user/1\",\(members)}")
+        #expect(answer.body.components(separatedBy: "\"pointer\"").count == 101)
+    }
+
     @Test("a body that is not UTF-8 is refused as that, and an id with blanks at its ends or that is too long as well")
     func bytes() throws {
         let process = try make()
@@ -190,6 +250,105 @@ import Time
         }
         #expect(process.put(String(repeating: "x", count: 255)).status == .accepted)
         process.played?.end()
+    }
+
+    /// Writes the subscription of a device.
+    private func subscribe(_ audience: String) throws {
+        let (token, now) = ("a-made-up-token", WallTime(milliseconds: 1_764_000_000_000))
+        let value = Subscription(audience: audience, token: token, platform: .fcm, app: "com.a", lastSeenAt: now)
+            .encoded()
+        let key = SubscriptionKey(audience: audience, token: token)
+        var producer = try Producer(settings: ["bootstrap.servers": cluster.bootstrapServers])
+        let topic = try producer.topic("notifications.subscriptions")
+        try producer.produce(
+            ProducerRecord(key: Array("\(key.audience)|\(key.tokenHash)".utf8), value: value), to: topic)
+        try producer.flush(timeout: .seconds(60))
+    }
+
+    @Test("dry_run says what each provider would get and how many devices, and writes nothing, also while it starts")
+    func dryRun() throws {
+        try cluster.createTopic("notifications.subscriptions", partitions: 1)
+        try subscribe("user/17")
+        try subscribe("user/18")
+        let process = try make({ $0.audiences = ["user/*"] }, isReady: false)
+        func ask(_ body: String, query: String = "dry_run=1") -> HTTPResponse {
+            process.ask("PUT", "/v1/requests/x?\(query)", Array(body.utf8))
+        }
+        let answer = ask(Self.good)
+        #expect(answer.status == .ok && answer.body.contains(#""request_id":"x","message_id":"msg-"#))
+        #expect(answer.body.contains(#""devices":{"fcm":1,"apns":0}"#), "\(answer.body)")
+        #expect(answer.body.contains(#"\"notification\":{\"title\":\"Bill\""#), "\(answer.body)")
+        #expect(answer.body.contains(#"{\"alert\":{\"title\":\"Bill\""#), "\(answer.body)")
+        #expect(!answer.body.contains("a-made-up-token"))
+        #expect(ask(Self.good, query: "dry_run=0").status == .badRequest)
+        #expect(ask(#"{"audience":"team/1"}"#).status == .unprocessableContent)
+        #expect(ask(Self.good.replacing("user/17", with: "place/1")).status == .forbidden)
+        let posted = process.ask("POST", "/v1/requests?dry_run=1", Array(Self.good.utf8))
+        #expect(posted.status == .ok && posted.body.contains(#""request_id":"req_1""#))
+        process.played?.end()
+        #expect(try written().isEmpty)
+    }
+
+    @Test("by the position of its record a request is found whenever it came; another record, and another's, is not")
+    func record() throws {
+        for topic in ["journal", "dispatch", "dead-letters", "deliveries"] {
+            try cluster.createTopic("notifications.\(topic)", partitions: 1)
+        }
+        let process = try make()
+        #expect(process.put("a").status == .accepted)
+        let found = process.ask("GET", "/v1/requests/a?record=0-0")
+        #expect(found.status == .ok && found.body.contains(#""status":"recorded""#), "\(found.body)")
+        #expect(found.body.contains(#""record":"notifications.requests/0/0""#))
+        for target in ["b?record=0-0", "a?record=0-1", "a?record=7-0"] {
+            #expect(process.ask("GET", "/v1/requests/\(target)").status == .notFound)
+        }
+        process.limit { $0.audiences = ["place/*"] }
+        #expect(process.ask("GET", "/v1/requests/a?record=0-0").status == .notFound)
+        process.played?.end()
+    }
+
+    @Test("what is read beside four others is refused as overloaded; what needs no topics is answered")
+    func busy() throws {
+        let process = try Process(nil, key, KeyEntry(key, scopes: [.send, .readTraces]))
+        let gate = DispatchSemaphore(value: 0)
+        for _ in 0..<TopicReads.most { #expect(process.reads.begin { _ in gate.wait() }) }
+        for target in ["explain?order=1", "explain?request=1", "deliveries", "requests/x?record=0-0"] {
+            let answer = process.ask("GET", "/v1/\(target)")
+            #expect(answer.status == .serviceUnavailable && answer.body.contains("\"code\":\"overloaded\""))
+        }
+        let dry = process.ask("PUT", "/v1/requests/x?dry_run=1", Array(Self.good.utf8))
+        #expect(dry.status == .serviceUnavailable && dry.body.contains("\"code\":\"overloaded\""))
+        #expect(process.ask("GET", "/v1/requests/x").status == .notFound)
+        for _ in 0..<TopicReads.most { gate.signal() }
+        while !process.reads.isIdle { sched_yield() }
+    }
+
+    @Test("what cannot be looked for is refused with what is allowed, and a bound key does not hear of the others")
+    func refusedLooks() throws {
+        let process = try Process(nil, key, KeyEntry(key, scopes: [.send, .readTraces]))
+        let hash = String(repeating: "0", count: 64)
+        for (target, words) in [
+            ("explain", "allowed is order, request or broadcast"),
+            ("explain?order=1&request=2", "allowed is order, request or broadcast"),
+            ("explain?broadcast=1&order=2", "allowed is order, request or broadcast"),
+            ("explain?order=1&device=\(hash.dropLast())", "64 digits of hex"),
+            ("explain?order=1&from=yesterday", "from is no time"), ("deliveries?to=10:00", "to is no time"),
+            ("requests/x?record=3", "record is no position"),
+            ("requests/x?record=-1-2", "record is no position"),
+            ("requests/x?record=1-9223372036854775807", "record is no position"),
+            ("requests/x?record=1-99999999999999999999", "record is no position"),
+        ] {
+            let answer = process.ask("GET", "/v1/\(target)")
+            #expect(answer.status == .badRequest && answer.body.contains(words), "\(target): \(answer.body)")
+        }
+        let broadcast = process.ask("GET", "/v1/explain?broadcast=1&device=\(hash)")
+        #expect(broadcast.status == .notFound && broadcast.body.contains("topic.broadcasts is not set"))
+        process.limit { $0.audiences = ["user/*"] }
+        for target in ["explain?order=1", "deliveries"] {
+            #expect(process.ask("GET", "/v1/\(target)").body.contains("audience-not-allowed"))
+        }
+        process.limit { $0.apps = ["com.a"] }
+        #expect(process.ask("GET", "/v1/deliveries").body.contains("audience-not-allowed"))
     }
 
     @Test("a key reaches its audiences alone, and a key for some apps needs requests.apps to have no other")
@@ -247,7 +406,7 @@ import Time
 
 extension HTTPExchange {
     /// The answer, once it is there.
-    fileprivate func wait() -> HTTPResponse {
+    func wait() -> HTTPResponse {
         while true {
             if let given { return given }
             sched_yield()

@@ -52,6 +52,22 @@ import Time
     }
 
     @Test(
+        "of two records of an id in a partition the first one counts, in whatever order they are heard of: it is sent")
+    func lower() {
+        let index = RequestIndex(mostOfAGeneration: 2)
+        let other = StoredHash(number: 2)
+        index.take("a", other, for: ["user/2"], metadata(9), at: start)
+        index.take("a", content, for: ["user/1"], metadata(8), at: start)
+        #expect(index.claim("a", content, for: []) { _ in } == .recorded(metadata(8)))
+        index.take("a", other, for: [], .init(partition: 1, offset: 0, time: start), at: start)
+        #expect(index.find("a", for: nil) == metadata(8) && index.counts.known == 1)
+        // It may be of the older generation.
+        for number in 0..<2 { index.take("b\(number)", content, for: [], metadata(100), at: start) }
+        index.take("a", other, for: [], metadata(7), at: start)
+        #expect(index.claim("a", other, for: []) { _ in } == .recorded(metadata(7)) && index.counts.known == 3)
+    }
+
+    @Test(
         "an id is known for a day and forgotten within two; before that only where there are too many, which is counted"
     )
     func forgets() {
@@ -94,5 +110,17 @@ import Time
             index.take("\(number)", content, for: [String(repeating: "x", count: 99)], metadata(1), at: start)
         }
         #expect(index.counts.known <= 24 && index.counts.known + index.counts.forgotten == 100)
+    }
+
+    @Test("so it has where a record of a lower offset takes another's place")
+    func replacedBytes() {
+        let index = RequestIndex(bytes: 1000)
+        let long = [String(repeating: "x", count: 99)]
+        for number in 0..<20 {
+            index.take("\(number)", content, for: ["x"], metadata(2), at: start)
+            index.take("\(number)", content, for: long, metadata(1), at: start)
+        }
+        for number in 20...30 { index.take("\(number)", content, for: long, metadata(1), at: start) }
+        #expect(index.counts.forgotten > 0)
     }
 }

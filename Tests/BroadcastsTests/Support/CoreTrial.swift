@@ -13,6 +13,9 @@ final class CoreTrial {
         var key: [UInt8]
         /// Nil unsubscribes.
         var value: [UInt8]?
+        var time: WallTime
+        /// The value of its header.
+        var since: [UInt8]?
     }
 
     /// What a transaction wrote and committed.
@@ -33,6 +36,8 @@ final class CoreTrial {
     var stores: [Int32: any OrderedStore] = [:]
     var clock = CoreTrial.start
     var sink = RecordedPushes()
+    /// How many records were asked for a header.
+    var headersRead = 0
 
     init(
         mostLate: Int = 10, mostRecords: Int = 1_000, maxAge: Int64 = 86_400_000,
@@ -58,17 +63,19 @@ final class CoreTrial {
 
     func join(
         _ devices: [TestDevice], _ audience: String = CoreTrial.channel, seen: WallTime? = CoreTrial.start,
-        partition: Int32 = 1
+        since: String? = nil, partition: Int32 = 1
     ) {
         for device in devices {
             logs[partition, default: []].append(
-                Record(key: device.key(in: audience), value: device.value(in: audience, seen: seen)))
+                Record(
+                    key: device.key(in: audience), value: device.value(in: audience, seen: seen), time: clock,
+                    since: since.map { Array($0.utf8) }))
         }
     }
 
     func leave(_ devices: [TestDevice], _ audience: String = CoreTrial.channel, partition: Int32 = 1) {
         for device in devices {
-            logs[partition, default: []].append(Record(key: device.key(in: audience), value: nil))
+            logs[partition, default: []].append(Record(key: device.key(in: audience), value: nil, time: clock))
         }
     }
 
@@ -151,7 +158,15 @@ final class CoreTrial {
     }
 
     func take(_ partition: Int32, at offset: Int64) throws {
-        try apply(partition, offset) { try core.take($0, timestamp: clock, clock: clock) }
+        let record = logs[partition, default: []][Int(offset)]
+        try (record.since ?? []).withUnsafeBytes { since in
+            try apply(partition, offset) {
+                try core.take($0, timestamp: record.time, clock: clock) {
+                    headersRead += 1
+                    return record.since == nil ? nil : since
+                }
+            }
+        }
     }
 
     /// Ends the open transaction.

@@ -8,7 +8,7 @@ import Testing
 @testable import Pipeline
 @testable import Streaming
 
-@Suite("What a worker of broadcasts decides", .timeLimit(.minutes(10)))
+@Suite("What a worker of broadcasts decides", .timeLimit(.minutes(30)))
 struct BroadcastTenantTests {
     private let cluster: MockCluster
     private let configuration: PipelineConfiguration

@@ -116,6 +116,9 @@ private func document(_ members: String = "") -> String {
                 #expect(result.output.isEmpty)
             }
         }
+        let other = try trial.broadcast("send", "-", "--yes", input: "[]")
+        #expect(
+            other.status == 64 && other.errors.contains("standard input: it must hold one broadcast as a JSON object"))
         let missing = try trial.broadcast("send", "/nonexistent", "--yes")
         #expect(missing.status == 64 && missing.errors.contains("/nonexistent: the file cannot be read"))
         #expect(try trial.written().isEmpty)

@@ -1,10 +1,9 @@
+import Broadcasts
 import Testing
-
-@testable import carillon
 
 @Suite("The document of a broadcast") struct BroadcastDraftTests {
     private func draft(_ text: String) throws -> BroadcastDraft {
-        try BroadcastDraft(Array(text.utf8), name: "b.json", now: publication)
+        try #require(BroadcastDraft(Array(text.utf8), now: publication))
     }
 
     private static let rest = #""actiontype":"non-display","notificationid":7,"expiry":"1000millis""#
@@ -26,14 +25,29 @@ import Testing
     }
 
     @Test(
-        "what is no broadcast's document is refused: 64",
+        "what is no broadcast's document is none",
         arguments: [
             "", "[]", "hello", "{}", #"{"data":{"actiontype":"display","notificationid":"1"}}"#,
             #"{"actiontype":"display"}{}"#, #"{"actiontype":"display""#,
         ])
-    func refused(_ text: String) throws {
-        let failure = #expect(throws: CommandFailure.self) { try draft(text) }
-        #expect(failure?.code == .usage)
-        #expect(failure?.lines.first?.hasPrefix("b.json: it must hold one broadcast as a JSON object") == true)
+    func refused(_ text: String) {
+        #expect(BroadcastDraft(Array(text.utf8), now: publication) == nil)
+    }
+
+    @Test(
+        "a document without notificationid gets one that is known from elsewhere; one that has it, good or bad, keeps it"
+    )
+    func named() throws {
+        let bare = #"{"actiontype":"non-display","published_at":1}"#
+        let named = try #require(BroadcastDraft(Array(bare.utf8), id: "a\"b", now: publication))
+        #expect(named.key == "a\"b" && named.isPublished)
+        #expect(
+            String(decoding: named.value, as: UTF8.self)
+                == #"{"actiontype":"non-display","published_at":1,"notificationid":"a\"b"}"#)
+        for (own, key) in [("7", "7"), ("null", ""), ("[]", "")] {
+            let text = #"{"notificationid":\#(own),"published_at":1}"#
+            let draft = try #require(BroadcastDraft(Array(text.utf8), id: "x", now: publication))
+            #expect(draft.key == key && String(decoding: draft.value, as: UTF8.self) == text)
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Broadcasts
 import Testing
 
 @testable import carillon
@@ -27,6 +28,16 @@ import Testing
         log.take("1235", at: 2)
         #expect(log.entries.map(\.end) == [.cancelled(at: 1), nil])
         #expect(!log.isCancelled("1235"))
+    }
+
+    @Test("ids are compared by their bytes, as Kafka compares keys: an accent that is written otherwise is another id")
+    func bytes() {
+        var log = BroadcastLog()
+        log.take("caf\u{e9}", at: 0)
+        log.take("cafe\u{301}", at: 1)
+        log.cancel("cafe\u{301}", at: 2)
+        #expect(log.entries.map(\.end) == [nil, .cancelled(at: 2)])
+        #expect(log.newest("caf\u{e9}")?.offset == 0 && !log.isCancelled("caf\u{e9}"))
     }
 
     @Test("of a cancelled broadcast compaction may leave only the cancellation")

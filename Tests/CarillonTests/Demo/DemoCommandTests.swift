@@ -45,6 +45,8 @@ import Testing
             eval "$(grep '^echo ' told)"
             order=1; eval "$(grep '^order=' told | sed 's/kcat -b .*/cat/' | sed 's/order=$(date +%s); //')" > event
             cat event
+            eval "$(grep '^curl ' told | sed 's/^curl /curl -sS -w "%{http_code}\\n" /')"
+            until grep 'shows "New bill: 23.40 €"' told; do sleep 0.05; done
             kill $demo; wait $demo; echo "ended $?"
             ls tmp | wc -l
             """
@@ -59,6 +61,8 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("subscribed place/42|") })
         #expect(
             lines.contains(#"{"event_type":"ORDER_CREATED","order":{"id":"1","order_number":"B-1","place_id":"42"}}"#))
+        #expect(lines.contains { $0.hasPrefix(#"{"request_id":"bill-1""#) && $0.hasSuffix("}202") })
+        #expect(lines.suffix(3).first?.contains(#"shows "New bill: 23.40 €""#) == true)
         #expect(lines.suffix(2) == ["ended 0", "0"])
     }
 }

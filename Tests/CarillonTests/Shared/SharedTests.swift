@@ -1,5 +1,7 @@
 import Foundation
+import Notifications
 import Pipeline
+import Telemetry
 import Testing
 
 @testable import Arguments

@@ -119,6 +119,19 @@ struct KeyStateTests {
         }
     }
 
+    @Test("a mended subscription still says since when the device has been there")
+    func since() {
+        let since = RecordHeader("since", Array("1751000000000".utf8))
+        var log = Log()
+        log.append(
+            ProducerRecord(
+                key: log.key, value: Self.value, headers: [since], partition: (log.home + 1) % Int32(Log.partitions)))
+        let writes = log.state.writes
+        #expect(writes.home?.headers.last == since && writes.ends.map(\.headers.count) == [1])
+        log.mend()
+        #expect(log.isMended)
+    }
+
     @Test("what a device says between the plan and its writes is not lost: the next round writes it again")
     func concurrent() {
         for sequence in Self.sequences(2) {

@@ -41,6 +41,29 @@ import Testing
         #expect(empty.output.hasSuffix("0 subscriptions\n"))
     }
 
+    @Test("--since is written as a header in milliseconds; what is no time is refused")
+    func since() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("notifications.subscriptions", partitions: 4)
+        let environment = ["KAFKA_BOOTSTRAP_SERVERS": cluster.bootstrapServers, "HOME": "/home/x"]
+        let device = ["--audience", "channel/a", "--platform", "fcm", "--app", "com.example.shop"]
+        func run(_ arguments: [String], _ input: String) throws -> CommandProcess {
+            try CommandProcess.run(arguments, input: input, environment: environment)
+        }
+        let line = #"{"audience":"channel/a","token":"imported","platform":"fcm","app":"com.example"}"#
+        #expect(try run(["subscribe"] + device + ["--since", "2025-07-07T08:02:17Z"], "rotated").status == 0)
+        #expect(try run(["subscribe"] + device, "new").status == 0)
+        #expect(try run(["subscriptions", "import", "-", "--since", "2025-07-07T08:02:17Z"], line).status == 0)
+        var headers: [[RecordHeader]] = []
+        try TopicReader.readAll(
+            "notifications.subscriptions", settings: ["bootstrap.servers": cluster.bootstrapServers], logger: { _ in },
+            take: { record, _ in headers.append(record.headers) })
+        let since = RecordHeader("since", Array("1751875337000".utf8))
+        #expect(headers.count == 3 && headers.count { $0 == [since] } == 2 && headers.contains([]))
+        let refused = try run(["subscribe"] + device + ["--since", "yesterday"], "rotated")
+        #expect(refused.status == 64 && refused.errors.contains("--since yesterday is not allowed"))
+    }
+
     @Test("an import reports bad lines by their number, never a token, and ends with 1")
     func importing() throws {
         let cluster = try MockCluster()

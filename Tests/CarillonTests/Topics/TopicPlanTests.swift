@@ -18,6 +18,12 @@ import Testing
         return names
     }
 
+    private var namesWithAll: PipelineConfiguration.Topics {
+        var names = namesWithBroadcasts
+        names.control = "notifications.control"
+        return names
+    }
+
     private let retryTopics = ["notifications.dispatch.retry.10s", "notifications.dispatch.retry.1m"]
 
     private let broadcastRetryTopics = ["notifications.dispatch.broadcasts.retry.10s"]
@@ -36,7 +42,7 @@ import Testing
             let premises = TopicPlan.Premises(
                 replicationFactor: replicationFactor, retryTopics: retryTopics,
                 broadcastRetryTopics: broadcastRetryTopics)
-            for topic in TopicPlan.all(namesWithBroadcasts, premises) {
+            for topic in TopicPlan.all(namesWithAll, premises) {
                 let found = TopicDescription(
                     name: topic.name, partitions: Int32(topic.partitions),
                     replicationFactor: Int32(topic.replicationFactor), configuration: topic.newTopic.configuration)
@@ -53,13 +59,16 @@ import Testing
         ) -> Set<TopicPlan.Role> {
             Set(TopicPlan.all(names, premises).map(\.role))
         }
-        let base = roles.subtracting(broadcasts).subtracting(delivery).subtracting([.requests, .broadcastRetry])
+        let base = roles.subtracting(broadcasts).subtracting(delivery).subtracting([
+            .requests, .broadcastRetry, .control,
+        ])
         #expect(planned(names) == base)
         #expect(planned(namesWithRequests) == base.union([.requests]))
         #expect(planned(namesWithBroadcasts) == base.union(broadcasts).union([.requests]))
         #expect(planned(names, .init(retryTopics: retryTopics)) == base.union(delivery))
         let all = TopicPlan.Premises(retryTopics: retryTopics, broadcastRetryTopics: broadcastRetryTopics)
-        #expect(planned(namesWithBroadcasts, all) == roles)
+        #expect(planned(namesWithAll, all) == roles)
+        #expect(planned(namesWithBroadcasts, all) == roles.subtracting([.control]))
     }
 
     @Test("the broker measures what others write: of subscriptions it must, of events it is advised")

@@ -111,7 +111,7 @@ class Members:
     """The subscriptions of the channels, with some of places, which are nobody's business; and how they change."""
 
     def __init__(self, seed, channels, devices, now):
-        self.chance = random.Random(f"members {seed}")
+        self.chance, self.rotations = random.Random(f"members {seed}"), random.Random(f"rotations {seed}")
         self.channels, self.now = channels, now
         # By key: what was written last of those that are subscribed, and of those that are not any more.
         self.live, self.gone = {}, {}
@@ -151,7 +151,7 @@ class Members:
         records = [make_subscription(f"channel/{each}", device, self.chance, self.now) for each in sorted(channels)]
         for each in records:
             self._note(each, self.live, self.gone)
-        return records
+        return [self._rotated(each) for each in records]
 
     def _leave(self):
         key = self._any(self.live)
@@ -163,14 +163,21 @@ class Members:
             return self._join(make_device(self.chance))
         record = Input(key, self.gone[key])
         self._note(record, self.live, self.gone)
-        return [record]
+        return [self._rotated(record)]
 
     def _refresh(self):
         """Of a device that is subscribed: it was seen now, often in another language."""
         key = self._any(self.live)
         seen = {"last_seen_at": iso(self.now), "locale": self.chance.choice(LOCALES)}
         self.live[key] = compact(json.loads(self.live[key]) | seen)
-        return [Input(key, self.live[key])]
+        return [self._rotated(Input(key, self.live[key]))]
+
+    def _rotated(self, record):
+        """The record, one in three with a header: its token takes the place of another one, unless the header is a bad one."""
+        if self.rotations.random() < 2 / 3:
+            return record
+        since = self.rotations.choice((b"", b"-1", b"12 ", b"1e3", None)) if self.rotations.random() < 0.2 else b"%d" % self.now
+        return record._replace(headers=(("since", since),))
 
     def _of_place(self):
         return make_subscription(f"place/{self.chance.randrange(99)}", make_device(self.chance), self.chance, self.now)
@@ -194,9 +201,11 @@ class Members:
 
 
 def subscribed(channel, token, now, **members):
-    """The record that subscribes a device to a channel by FCM."""
+    """The record that subscribes a device to a channel by FCM, two in ten by an installation id."""
     audience = f"channel/{channel}"
     value = {"audience": audience, "token": token, "platform": "fcm", "app": "com.example.shop", "environment": "production"}
+    if token.endswith(("3", "7")):
+        value["address_kind"] = "installation_id"
     return Input(subscription_key(audience, token), compact(value | {"last_seen_at": iso(now)} | members))
 
 

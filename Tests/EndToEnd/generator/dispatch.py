@@ -88,6 +88,7 @@ class Pushes:
             ("platform", target.platform.encode()),
             ("source", f"orders.events/0/{self.made}".encode()),
             ("expires-at", str(expires).encode()),
+            ("audience", b"place/1"),
             ("app", app.encode()),
         )
         return Input(target.token_hash.encode(), compact(value), headers)

@@ -71,7 +71,9 @@ class Requests:
         """The next request; `now` is in milliseconds, without it time passes with each request."""
         self.now = self.now + self.chance.randrange(1, 20_000) if now is None else now
         if self.past and self.maybe(0.02):
-            return self.chance.choice(self.past)
+            again = self.chance.choice(self.past)
+            # One in three has other bytes.
+            return again if self.maybe(0.7) else again._replace(input=again.input._replace(value=again.input.value + b" "))
         # Every kind has its turn.
         if self.maybe(self.bad_rate):
             kind = self.bad.pop(0)

@@ -9,6 +9,7 @@ from generator.broadcasts import GENERAL, Broadcasts, Members
 from harness.daemon import Daemon, flags, wait_for_daemons
 from harness.offsets import committed
 from harness.waiting import now_ms
+from model.broadcast_passes import SLICE_MS
 from model.broadcasts import BroadcastRun, verify_broadcasts
 from model.records import Settings
 
@@ -117,9 +118,9 @@ class BroadcastWorld:
     def wait_until_done(self, seconds=60):
         wait_for_daemons("all passes have ended", self.is_done, self.daemons, seconds)
 
-    def verify(self, first_broadcast, frozen=()):
+    def verify(self, first_broadcast, frozen=(), slice_ms=SLICE_MS):
         """The verifier's report. `first_broadcast` is where the group began, `frozen` which instances
-        were stopped, from when and until when."""
+        were stopped, from when and until when, `slice_ms` how long a slice may take."""
         read = self.cluster.read
         return verify_broadcasts(
             BroadcastRun(
@@ -138,6 +139,7 @@ class BroadcastWorld:
                 first_broadcast=first_broadcast,
                 max_late=self.max_late,
                 frozen=frozen,
+                slice_ms=slice_ms,
             )
         )
 

@@ -71,9 +71,13 @@ def check_once(world, ids, count):
 
 
 def wait_for_sent(world, count, *running):
+    """Until more than that is sent, while these run. A look takes seconds on a busy machine, and they send on meanwhile: their rate
+    must leave them enough for that."""
+
     def is_there():
+        is_more = len(dispatched(world)) > count
         for each in running:
             each.expect_running()
-        return len(dispatched(world)) > count
+        return is_more
 
     wait_for(f"more than {count} pushes are sent", is_there, 30)

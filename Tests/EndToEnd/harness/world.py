@@ -197,4 +197,5 @@ def check(report):
     """Fails where the verifier has found differences."""
     if report.differences:
         report.print()
-        raise Failure("the verifier found differences")
+        kind, sentence = report.differences[0]
+        raise Failure(f"the verifier found {len(report.differences):,} differences, the first: {kind}: {sentence}")

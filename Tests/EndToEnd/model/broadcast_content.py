@@ -97,7 +97,7 @@ def read_broadcast(record):
     problems = []
     broadcast = _read(record, body, problems)
     if problems:
-        codes, _, sentences = (frozenset(each) for each in zip(*problems))
+        codes, _, sentences, _ = (frozenset(each) for each in zip(*problems))
         return BroadcastOutcome(dead_letter=codes, sentences=sentences)
     return BroadcastOutcome(broadcast)
 

@@ -2,10 +2,14 @@
 
 import bisect
 import collections
-from typing import NamedTuple
+import re
+from typing import NamedTuple, Optional
 
 from model.records import Device
 from model.subscriptions import device_of
+
+# What the header since says of a token that takes the place of another one.
+SINCE = re.compile(rb"[0-9]{1,18}")
 
 
 class Member(NamedTuple):
@@ -21,6 +25,8 @@ class Join(NamedTuple):
     offset: int
     audience: str
     device: Device
+    # The time of the record, where its token takes the place of another one.
+    rotated: Optional[int] = None
 
 
 class Channels:
@@ -41,7 +47,7 @@ class Channels:
             offsets, members = self._changes[record.partition, audience].setdefault(token_hash, ([], []))
             before = members[-1] if members else None
             if device is not None and before is None:
-                self._joins[record.partition].append(Join(record.offset, audience, device))
+                self._joins[record.partition].append(Join(record.offset, audience, device, rotated_at(record)))
             offsets.append(record.offset)
             members.append(device and Member(device, before.joined if before else record.offset))
 
@@ -74,3 +80,9 @@ class Channels:
     def knows(self, audience, token_hash):
         """Whether the device ever was in the channel."""
         return any(token_hash in each for (_, name), each in self._changes.items() if name == audience)
+
+
+def rotated_at(record):
+    """When the record's token took the place of another one; None where it did not."""
+    since = next((value for name, value in reversed(record.headers) if name == "since"), None)
+    return record.timestamp if since is not None and SINCE.fullmatch(since) else None

@@ -7,6 +7,7 @@ import json
 from model.broadcast_content import DISPLAY, Broadcast, BroadcastOutcome, read_broadcast, same_tag
 from model.json_text import written
 from model.messages import MAX_PAYLOAD_BYTES
+from model.records import FCM_TARGETS
 
 MAX_TTL_SECONDS = 2_419_200
 # Stands for a device's own while a message is made once for all that are alike.
@@ -39,7 +40,7 @@ class Renderer:
 
     def value_of(self, device):
         """The value of the dispatch record, as it is written."""
-        before, after = self._alike(device.platform, device.app, device.environment, device.locale)
+        before, after = self._alike(device.kind, device.app, device.environment, device.locale)
         return before + json.dumps(device.token, ensure_ascii=False) + after
 
     def headers_of(self, device, optional=()):
@@ -50,21 +51,23 @@ class Renderer:
             "platform": device.platform,
             "source": broadcast.record.source,
             "expires-at": str(broadcast.expires_at),
+            "audience": broadcast.audience,
         }
         if "event-type" in optional:
             headers["event-type"] = "broadcast"
-        if "audience" in optional:
-            headers["audience"] = broadcast.audience
         if "app" in optional:
             headers["app"] = device.app
         if broadcast.record.traceparent is not None:
             headers["traceparent"] = broadcast.record.traceparent
         return headers
 
-    def _alike(self, platform, app, environment, locale):
+    def _alike(self, kind, app, environment, locale):
         """What is before and after the token in the messages of these devices."""
         text = text_for(locale, self.broadcast.texts)
-        message = _apns(self.broadcast, text, app, environment) if platform == "apns" else _fcm(self.broadcast, text)
+        if kind == "apns_token":
+            message = _apns(self.broadcast, text, app, environment)
+        else:
+            message = _fcm(self.broadcast, text, FCM_TARGETS[kind])
         before, _, after = written(message).partition(written(TOKEN))
         return before, after
 
@@ -95,13 +98,13 @@ def _data(broadcast: Broadcast):
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _fcm(broadcast: Broadcast, text):
+def _fcm(broadcast: Broadcast, text, target):
     ttl = min(max((broadcast.expires_at - broadcast.published_at) // 1000, 0), MAX_TTL_SECONDS)
     apns = {"headers": _headers(broadcast), "payload": {"aps": _aps(broadcast, text)}}
     if broadcast.poster is not None:
         apns["fcm_options"] = {"image": broadcast.poster}
     android = {"priority": "high" if text else "normal", "ttl": f"{ttl}s"}
-    return {"message": {"token": TOKEN, "data": _data(broadcast), "android": android, "apns": apns}}
+    return {"message": {target: TOKEN, "data": _data(broadcast), "android": android, "apns": apns}}
 
 
 def _apns(broadcast: Broadcast, text, app, environment):

@@ -2,7 +2,8 @@
 
 - Every partition of the subscriptions is covered without a gap, and each broadcast has one pass over it, in the order of the log.
 - A pass reaches the devices that were in its channel before it began and still are; who joins later gets what is valid, and each
-  device a broadcast once for each time that it joins, unless it had left again before.
+  device a broadcast once for each time that it joins, unless it had left again before. A token that takes the place of another
+  one gets what is published since, or under way, and nothing older.
 - What is cancelled, replaced or expired is not sent any more, nor to a device that was last seen too long ago.
 - A bad broadcast becomes one dead letter.
 
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from model.broadcast_journal import read_entries
 from model.broadcast_log import BroadcastLog
 from model.broadcast_members import Channels
-from model.broadcast_passes import PartitionWalk
+from model.broadcast_passes import SLICE_MS, PartitionWalk
 from model.expectation import Letter
 from model.output import check_dead_letters
 from model.partitions import murmur2_partition
@@ -48,6 +49,8 @@ class BroadcastRun:
     max_late: int = 10
     # Which instances were stopped, from when and until when, in ms. Their transactions may go on afterwards.
     frozen: Iterable = ()
+    # See SLICE_MS.
+    slice_ms: int = SLICE_MS
 
 
 def verify_broadcasts(run):
@@ -70,6 +73,7 @@ def verify_broadcasts(run):
         "dispatched": count,
         "to who joined": late,
         "joined after more than max-late": sum(walk.limited for walk in walks.values()),
+        "not sent after a rotation": sum(walk.spared for walk in walks.values()),
         "broadcasts": len(log.published()),
         "passes": sum(each.devices is not None for each in passes),
         "slices": len(passes),

@@ -59,7 +59,7 @@ def value_of(notification, device, settings):
         android["notification"] = {"tag": notification.message_id}
     return {
         "message": {
-            "token": device.token,
+            device.target: device.token,
             **({"notification": notice} if is_shown else {}),
             "data": data,
             "android": android,
@@ -81,11 +81,10 @@ def headers_of(notification, device, record, settings):
         "platform": device.platform,
         "source": record.source,
         "expires-at": str(notification.event_time + settings.ttl_seconds * 1000),
+        "audience": device.audience,
     }
     if "event-type" in settings.headers:
         headers["event-type"] = notification.payload["event_type"]
-    if "audience" in settings.headers:
-        headers["audience"] = device.audience
     if "app" in settings.headers:
         headers["app"] = device.app
     if "order-id" in settings.headers:

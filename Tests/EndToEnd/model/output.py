@@ -58,8 +58,11 @@ def check_dispatch(run, expectation, requested, table, report):
 def _unexpected(identity, expectation, requested, table):
     """What is wrong with a push that should not be there."""
     source, _, key = identity
-    if requested.suppressed.get(source) == "expired":
+    suppressed = requested.suppressed.get(source, "")
+    if suppressed == "expired":
         return "pushed after it had expired", f"{identity}"
+    if suppressed.startswith("duplicate"):
+        return "a repeated request was pushed", f"{identity}"
     audiences = expectation.audiences.get(identity[:2]) or requested.audiences.get(source, ())
     if any(table.knows(audience, key) for audience in audiences):
         return "pushed while not subscribed (I5)", f"{identity}"

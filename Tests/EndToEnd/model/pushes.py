@@ -117,7 +117,7 @@ def push_of(record):
         # The payload as it is in the record.
         body = record.value[record.value.index(b'"payload":') + len(b'"payload":') : -1]
     else:
-        token, identity = value["message"]["token"], None
+        token, identity = value["message"].get("fid") or value["message"]["token"], None
         collapse, lifetime = value["message"]["android"].get("collapse_key"), None
         body = _TTL.sub(b"", record.value, count=1)
     return Push(

@@ -39,6 +39,10 @@ class Record(NamedTuple):
         return self.headers[next(marks, len(self.headers)) :]
 
 
+# The member of FCM's message that has the address, by what that is.
+FCM_TARGETS = {"registration_token": "token", "installation_id": "fid"}
+
+
 class Device(NamedTuple):
     token: str
     token_hash: str
@@ -49,6 +53,18 @@ class Device(NamedTuple):
     locale: Optional[str] = None
     # The one by which it was found.
     audience: Optional[str] = None
+    # As its subscription says it.
+    address_kind: Optional[str] = None
+
+    @property
+    def kind(self):
+        """What its token is."""
+        return self.address_kind or {"fcm": "registration_token", "apns": "apns_token"}[self.platform]
+
+    @property
+    def target(self):
+        """The member of FCM's message that has its token."""
+        return FCM_TARGETS[self.kind]
 
 
 @dataclass
@@ -142,7 +158,7 @@ class Settings:
     # The templates of `display.templates`; without them order pushes are data only.
     display: Optional[dict] = None
     requests: RequestSettings = field(default_factory=RequestSettings)
-    # The headers beyond the standard ones, of event-type and audience.
+    # Those of `dispatch.headers`.
     headers: frozenset = frozenset()
 
     def zone_of(self, place):

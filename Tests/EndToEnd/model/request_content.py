@@ -3,6 +3,7 @@
 Where something is wrong with them, there is a problem for each way to say so.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass, field
 from typing import NamedTuple, Optional
@@ -40,11 +41,12 @@ SHOWN = {TIME: (str, int, float), PRIORITY: (str,), IMAGE_URL: (str,), AUDIENCE:
 
 
 class Problem(NamedTuple):
-    """The code of the dead letter, the member that its sentence names, and the sentence."""
+    """The code of the dead letter, the member that its sentence names, the sentence, and a JSON pointer to its place."""
 
     code: str
     member: str
     sentence: str
+    pointer: str
 
 
 @dataclass
@@ -84,11 +86,14 @@ class Reader:
                 of = holder or path.removesuffix(".") or "the request"
                 self.refuse(name, f"{quoted(name)} is not a member of {of}; allowed are {', '.join(allowed)}")
 
-    def refuse(self, name, sentence, code="bad_request"):
-        self.problems.append(Problem(code, self.path + name, sentence))
+    def refuse(self, name, sentence, code="bad_request", at=None):
+        """`at` has the names on the way from the object to the place; without it that is the member `name`."""
+        way = [*re.findall(r"[^.[\]]+", self.path), *((name,) if at is None else at)]
+        pointer = "".join("/" + each.replace("~", "~0").replace("/", "~1") for each in way)
+        self.problems.append(Problem(code, self.path + name, sentence, pointer))
 
-    def refuse_value(self, name, value, allowed):
-        self.refuse(name, f"{self.path}{name} is {_found(value, self.shown.get(allowed, ()))}; allowed is {allowed}")
+    def refuse_value(self, name, value, allowed, at=None):
+        self.refuse(name, f"{self.path}{name} is {_found(value, self.shown.get(allowed, ()))}; allowed is {allowed}", at=at)
 
     def of_kind(self, kind, name, allowed, required=False):
         value = self.members.get(name)
@@ -116,7 +121,7 @@ class Reader:
         values = self.of_kind(list, name, STRINGS) or []
         for at, value in enumerate(values):
             if not isinstance(value, str):
-                self.refuse_value(f"{name}[{at}]", value, STRING)
+                self.refuse_value(f"{name}[{at}]", value, STRING, (name, str(at)))
         if values and owner not in self.members:
             self.refuse(name, f"{self.path}{name} is there without {owner}; allowed are both or neither")
         return values
@@ -175,10 +180,10 @@ def read_app(members, settings, problems, notes):
         values[unquoted] = value
     given = {key: value for key, value in values.items() if value is not None}
     _check_keys(values, reader, "data")
-    if content.image is not None and "imageUrl" in given:
+    if "imageUrl" in reader.members and "imageUrl" in given:
         reader.refuse("imageUrl", both_there("app.imageUrl", "app.data.imageUrl"), "conflicting_value")
     if as_text(given.get("type")) is None:
-        reader.refuse_value("data.type", given.get("type"), TEXT)
+        reader.refuse_value("data.type", given.get("type"), TEXT, ("data", "type"))
         return content
     custom = {key: _app_text(value) for key, value in given.items()}
     known = (APP_TYPES | settings.app_types).get(custom["type"])
@@ -186,7 +191,7 @@ def read_app(members, settings, problems, notes):
         notes["unknown_types"] += 1
         if settings.unknown_types == "dead-letter":
             sentence = f"{quoted(custom['type'])} is no type of app notification, such as NewBill"
-            reader.refuse("data.type", sentence, "unknown_type")
+            reader.refuse("data.type", sentence, "unknown_type", ("data", "type"))
     fixed, expected = known or ({}, ())
     for key, value in fixed.items():
         found = custom.setdefault(key, value)
@@ -194,7 +199,7 @@ def read_app(members, settings, problems, notes):
             custom[key] = value
         elif found != value:
             sentence = f"app.data.{key} is {quoted(found)}; the type {custom['type']} has {quoted(value)}"
-            reader.refuse("data." + key, sentence, "conflicting_value")
+            reader.refuse("data." + key, sentence, "conflicting_value", ("data", key))
     notes["missing_keys"] += sum(key not in custom for key in expected)
     _note_custom(custom, given, notes)
     content.custom = custom
@@ -226,15 +231,16 @@ def read_message(members, problems, notes):
     if content.badge is not None and not 0 <= content.badge < 1 << 31:
         reader.refuse_value("badge", content.badge, BADGE)
     shown = ("title", "body", "titleLocKey", "bodyLocKey")
-    if not content.silent and not any(name in reader.members for name in shown):
-        reader.refuse("title", "message has neither a title nor a body; allowed is that only if silent is true")
+    # Whether a message is silent is not known where `silent` is refused.
+    if reader.members.get("silent", False) is False and not any(name in reader.members for name in shown):
+        reader.refuse("title", "message has neither a title nor a body; allowed is that only if silent is true", at=())
     extras = reader.of_kind(Members, "extras", OBJECT)
     if extras is not None:
         _check_keys(extras, reader, "extras", "type")
         content.custom = {key: value for key, value in extras.items() if value is not None}
         if _note_custom(content.custom, content.custom, notes) and content.silent:
             sentence = "message is silent, but its order_type and order_id are a deep link, which needs an alert to tap"
-            reader.refuse("silent", sentence, "conflicting_value")
+            reader.refuse("silent", sentence, "conflicting_value", ())
     return content
 
 
@@ -245,9 +251,10 @@ def _check_keys(keys, reader, holder, *more):
     for key in keys:
         owner = "FCM" if key.startswith(("google", "gcm")) else owners.get(key)
         if not key:
-            reader.refuse(f"{holder}.", f"{reader.path}{holder} has an empty key")
+            reader.refuse(f"{holder}.", f"{reader.path}{holder} has an empty key", at=(holder, ""))
         elif owner:
-            reader.refuse(f"{holder}.{key}", f"{quoted(key)} in {reader.path}{holder} is reserved for {owner}")
+            sentence = f"{quoted(key)} in {reader.path}{holder} is reserved for {owner}"
+            reader.refuse(f"{holder}.{key}", sentence, at=(holder, key))
 
 
 def _note_custom(custom, given, notes):

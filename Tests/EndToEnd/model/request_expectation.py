@@ -5,6 +5,7 @@ import collections
 
 from model.expectation import Letter, covering
 from model.request_messages import pushes_of
+from model.request_repeats import Repeats
 
 
 class RequestExpectation:
@@ -17,11 +18,13 @@ class RequestExpectation:
         self.suppressed = {}
         # The audiences of a request, by source.
         self.audiences = {}
+        self.repeats = Repeats()
 
     def take(self, record, table, settings, span):
-        """Without a journal the clock is the time of the record, and the table has everything."""
+        """The next record of a partition. Without a journal the clock is the time of the record, and the table has
+        everything."""
         clock, position = (span.clock, span.table) if span else (record.timestamp, None)
-        pushes, outcome = pushes_of(record, table, settings, clock, position)
+        pushes, outcome = self.repeats.applied(record, pushes_of(record, table, settings, clock, position), clock)
         self.audiences[record.source] = outcome.audiences
         if outcome.dead_letter:
             self.letters[record.source] = Letter(record, outcome.dead_letter, outcome.sentences)

@@ -1,6 +1,9 @@
 """What is sent for a request: the provider's message byte for byte, its size, and the record's headers (docs/rules.md,
 sections 8 to 10)."""
 
+import hashlib
+import re
+from dataclasses import replace
 from typing import NamedTuple
 
 from model.json_text import written
@@ -34,7 +37,7 @@ def pushes_of(record, subscriptions, settings, clock, position=None):
         return [], outcome
     devices, reason = recipients(outcome.request, subscriptions, settings, position)
     if reason is not None:
-        return [], RequestOutcome(suppressed=reason, notes=outcome.notes, audiences=outcome.audiences)
+        return [], replace(outcome, request=None, suppressed=reason)
     sizes = {platform: size_of(outcome.request, platform) for platform in {device.platform for device, _ in devices}}
     if max(sizes.values()) > MAX_BYTES:
         sentences = [
@@ -42,7 +45,8 @@ def pushes_of(record, subscriptions, settings, clock, position=None):
             for platform, size in sizes.items()
             if size > MAX_BYTES
         ]
-        return [], RequestOutcome(dead_letter=frozenset(["payload_too_large"]), sentences=frozenset(sentences))
+        refused = RequestOutcome(dead_letter=frozenset(["payload_too_large"]), sentences=frozenset(sentences))
+        return [], replace(refused, identity=outcome.identity, is_put_back=outcome.is_put_back)
     pushes = [
         Push(
             device,
@@ -78,16 +82,24 @@ def headers_of(request: Request, device, audience, optional=()):
         "platform": device.platform,
         "source": request.record.source,
         "expires-at": str(request.expiry),
+        "audience": audience,
     }
     if "event-type" in optional:
         headers["event-type"] = request.kind
-    if "audience" in optional:
-        headers["audience"] = audience
     if "app" in optional:
         headers["app"] = device.app
+    if request.id is not None:
+        headers["request-id"] = _request_id(request.id)
     if request.record.traceparent is not None:
         headers["traceparent"] = request.record.traceparent
     return headers
+
+
+def _request_id(text):
+    """An id that a header can hold."""
+    if len(text.encode()) > 255 or re.search(r"[\x00-\x1f\x7f]", text):
+        return hashlib.sha256(text.encode()).hexdigest()
+    return text
 
 
 def _present(**members):
@@ -98,7 +110,7 @@ def _present(**members):
 def _fcm(request: Request, device, settings):
     content = request.content
     ttl = min(max((request.fcm_expiry - request.event_time) // 1000, 0), MAX_TTL_SECONDS)
-    message = {"token": device.token}
+    message = {device.target: device.token}
     android = {"priority": request.priority or ("normal" if content.silent else "high"), "ttl": f"{ttl}s"}
     if request.collapse_key is not None:
         android = {"collapse_key": request.collapse_key} | android

@@ -43,6 +43,8 @@ class Request:
     record: Record
     # `app` or `message`.
     kind: str
+    # Its own or its envelope's; None if its coordinates take the place of one.
+    id: Optional[str]
     message_id: str
     event_time: int
     expiry: int
@@ -65,9 +67,15 @@ class RequestOutcome:
     # The members that its sentence may name, and the sentence itself; none where the record is no request at all.
     members: frozenset = frozenset()
     sentences: frozenset = frozenset()
+    # All that is wrong with a request, by code, pointer and sentence.
+    problems: frozenset = frozenset()
     # Of a request that is no dead letter.
     audiences: tuple = ()
     notes: Counter = field(default_factory=Counter)
+    # Of a request that has an id of its own, and would be none of the dead letters above: also one that nobody gets.
+    identity: Optional[tuple] = None
+    # It is a dead letter that was put back.
+    is_put_back: bool = False
 
 
 def outcome_of(record, settings: Settings, clock):
@@ -77,14 +85,18 @@ def outcome_of(record, settings: Settings, clock):
     except DeadLetter as dead:
         return RequestOutcome(dead_letter=dead.codes)
     problems, notes = [], Counter()
-    request = _request(record, attributes, headers, _Body(body, problems, settings.requests), notes, settings.requests)
+    body = _Body(body, problems, settings.requests)
+    request = _request(record, attributes, headers, body, notes, settings.requests)
     if problems:
-        codes, members, sentences = (frozenset(each) for each in zip(*problems))
-        return RequestOutcome(dead_letter=codes, members=members, sentences=sentences)
+        codes, members, sentences, _ = (frozenset(each) for each in zip(*problems))
+        all_of_them = frozenset((each.code, each.pointer, each.sentence) for each in problems)
+        return RequestOutcome(dead_letter=codes, members=members, sentences=sentences, problems=all_of_them)
     notes = +notes
+    source, is_own = _source(record, attributes, headers, body.identity())
+    known = {"identity": source if is_own else None, "is_put_back": _original(record) is not None}
     if request.expiry <= clock:
-        return RequestOutcome(suppressed="expired", notes=notes, audiences=request.audiences)
-    return RequestOutcome(request, notes=notes, audiences=request.audiences)
+        return RequestOutcome(suppressed="expired", notes=notes, audiences=request.audiences, **known)
+    return RequestOutcome(request, notes=notes, audiences=request.audiences, **known)
 
 
 def recipients(request, subscriptions, settings: Settings, position=None):
@@ -113,11 +125,11 @@ def _source(record, attributes, headers, request_id):
         return (attributes["source"], attributes["id"]), True
     if "id" in headers:
         return (headers["id"],), True
-    return _coordinates(record), False
+    return _original(record) or (record.topic, str(record.partition), str(record.offset)), False
 
 
-def _coordinates(record):
-    """Those of the original record, where the record is a dead letter that was put back."""
+def _original(record):
+    """The coordinates of the original record, where the record is a dead letter that was put back."""
     first = {}
     for name, value in record.own_headers:
         if name.startswith("__connect.errors.") and value and is_utf8(value):
@@ -125,7 +137,7 @@ def _coordinates(record):
     numbers = first.get("partition", ""), first.get("offset", "")
     if first.get("topic") and all(re.fullmatch(r"\d{1,18}", each, re.ASCII) for each in numbers) and int(numbers[0]) < 1 << 31:
         return (first["topic"], *(str(int(each)) for each in numbers))
-    return record.topic, str(record.partition), str(record.offset)
+    return None
 
 
 # -- The request ----------------------------------------------------------------------------------
@@ -153,12 +165,13 @@ class _Body(Reader):
         if not 1 <= len(listed) <= MAX_AUDIENCES:
             self.refuse("audience", f"audience has {len(listed)} entries; allowed are 1 to 1,000")
             return ()
-        for at, each in enumerate(listed):
+        for number, each in enumerate(listed):
+            name, at = (f"audience[{number}]", ("audience", str(number))) if listed is value else ("audience", None)
             if not isinstance(each, str) or not _is_audience(each):
-                self.refuse_value(f"audience[{at}]" if listed is value else "audience", each, AUDIENCE)
+                self.refuse_value(name, each, AUDIENCE, at)
             elif not _is_permitted(each, self.settings.audiences):
-                name, permitted = f"audience[{at}]" if listed is value else "audience", ", ".join(self.settings.audiences)
-                self.refuse(name, f"{name} is {quoted(each)}; requests.audiences allows {permitted}")
+                permitted = ", ".join(self.settings.audiences)
+                self.refuse(name, f"{name} is {quoted(each)}; requests.audiences allows {permitted}", at=at)
         return tuple(dict.fromkeys(each for each in listed if isinstance(each, str)))
 
     def priority(self):
@@ -172,9 +185,10 @@ class _Body(Reader):
         there = [name for name in CONTENT if name in self.members]
         if len(there) != 1:
             have = "app and message" if there else "neither app nor message"
-            self.refuse("app", f"the request has {have}; allowed is exactly one of them")
-        found = [(name, self.of_kind(Members, name, OBJECT)) for name in there]
-        return next((each for each in found if each[1] is not None), (None, None))
+            self.refuse("app", f"the request has {have}; allowed is exactly one of them", at=())
+            return None, None
+        members = self.of_kind(Members, there[0], OBJECT)
+        return (None, None) if members is None else (there[0], members)
 
 
 def _is_permitted(audience, patterns):
@@ -216,6 +230,7 @@ def _request(record, attributes, headers, body: _Body, notes, settings):
     return Request(
         record=record,
         kind=kind,
+        id=source[-1] if is_own else None,
         message_id=message_id("request", source, kind, "", identity_time),
         event_time=event_time,
         expiry=expiry,

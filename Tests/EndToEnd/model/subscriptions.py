@@ -53,7 +53,16 @@ def device_of(value, audience, token_hash):
         if value["audience"] != audience or hashlib.sha256(token.encode()).hexdigest() != token_hash:
             return None
         last_seen = parse_event_time(value.get("last_seen_at"))
-        return Device(token, token_hash, value["platform"], value["app"], value["environment"], last_seen, value.get("locale"))
+        return Device(
+            token=token,
+            token_hash=token_hash,
+            platform=value["platform"],
+            app=value["app"],
+            environment=value["environment"],
+            last_seen=last_seen,
+            locale=value.get("locale"),
+            address_kind=value.get("address_kind"),
+        )
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -10,10 +10,7 @@ def table_digest(subscriptions, position):
         audience_hash = hashlib.sha256(audience.encode()).hexdigest()[:32]
         for device in subscriptions.at(audience, position):
             last_seen = "-" if device.last_seen is None else device.last_seen
-            line = (
-                f"{audience_hash} {device.token_hash} {device.platform} {device.environment} {last_seen} "
-                f"{device.app} {device.token}"
-            )
+            line = f"{audience_hash} {device.token_hash} {device.kind} {device.environment} {last_seen} {device.app} {device.token}"
             total ^= int(hashlib.sha256(line.encode()).hexdigest(), 16)
             count += 1
     return count, f"{total:064x}"

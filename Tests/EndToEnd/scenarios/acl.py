@@ -8,12 +8,14 @@ import pathlib
 import re
 import signal
 import sys
+import time
 
 from generator.inputs import Input
 from generator.subscriptions import well_formed
 from harness.brokers import free_port
 from harness.daemon import EXIT_CONFIGURATION, EXIT_LOGIN, EXIT_NOT_IN_TIME, flags, wait_for_daemons
 from harness.guarded import Guarded, TLSListener, certificate, grants_in, openssl
+from harness.http_api import APIProcess, create_key, wait_until_ready
 from harness.project import ROOT
 from harness.scenario import main, scenario
 from harness.stand_in import StandIn
@@ -66,9 +68,9 @@ USERS = [
     "carillon-run",
     "stranger",
     "shop",
-    "teller",
     *[f"user-{number}" for number in range(16)],
     *[f"other-{number}" for number in range(13)],
+    *[f"desk-{number}" for number in range(15)],
 ]
 
 
@@ -163,21 +165,178 @@ def enough(guarded):
         raise Failure(f"`offsets set` left the group at {world.committed}")
 
 
-@scenario("without Read on the requests `api` ends with 77, and names it, also where the topic has none", background=True)
-def api_may_not_read(guarded):
-    user = "teller"
-    world = guarded.harness.make_world(user, guarded.cluster)
-    topic = requests_of(world)
-    guarded.cluster.create_topics({topic: (2, {})})
-    (missing,) = [each for each in documented("carillon api", world) if each.operation == "Read"]
-    guarded.grant(user, [each for each in documented("carillon api", world) if each != missing])
-    keys = world.folder / "keys.json"
-    guarded.harness.command("api", "key", "create", "--scope", "send", "--file", str(keys), settings={})
-    listening = {"api.http": f"127.0.0.1:{free_port()}", "api.keys": f"@{keys}", "topic.requests": topic}
-    daemon = world.daemon(user, world.settings(user) | guarded.login(user) | listening)
-    daemon.arguments[1] = "api"
-    daemon.arguments = daemon.arguments[: daemon.arguments.index("--from")]
-    daemon.start().expect_exit(EXIT_LOGIN, f"User:{user} needs Read on topic {topic}", "kafka-acls.sh", seconds=90)
+API_PURPOSES = (
+    "carillon api",
+    "carillon api, also with topic.broadcasts",
+    "carillon api, also with api.events=on",
+    "carillon api with topic.control, in addition",
+)
+ORDER = {"order": {"id": "4711", "place_id": "42"}}
+EVENTS = [{"specversion": "1.0", "id": str(each), "source": "shop", "type": "ORDER_CREATED", "data": ORDER} for each in range(2)]
+# What `carillon api` is asked for: the method, the path with the user's number in it, the body and its type.
+ASKED = {
+    "request": ("PUT", "/v1/requests/{}", {"audience": "place/42", "message": {"title": "T"}}),
+    "broadcast": (
+        "PUT",
+        "/v1/broadcasts/{}?max_devices=1000000",
+        {"actiontype": "non-display", "notificationtype": "enable-feature", "expiry": "3600000millis"},
+    ),
+    "status": ("GET", "/v1/broadcasts/{}"),
+    "list": ("GET", "/v1/broadcasts"),
+    "end": ("DELETE", "/v1/broadcasts/{}"),
+    "event": ("POST", "/v1/events", ORDER | {"event_type": "ORDER_CREATED"}),
+    "batch": ("POST", "/v1/events", EVENTS, {"Content-Type": "application/cloudevents-batch+json"}),
+    "cancel": ("DELETE", "/v1/requests/{}"),
+    "pause": ("PUT", "/v1/providers/fcm/pause", {"why": "a test"}),
+}
+
+
+class Desks:
+    """Topics for `carillon api` with all that it can be asked for, and processes on them."""
+
+    def __init__(self, guarded, name):
+        self.guarded, self.world = guarded, guarded.harness.make_world(name, guarded.cluster)
+        topics = self.world.topics
+        topics |= {each: f"{self.world.name}.{each}" for each in ("requests", "broadcasts", "broadcasts.journal", "control")}
+        used = set(topics) - {"dispatch", "dead-letters", "journal"}
+        guarded.cluster.create_topics({topics[each]: (1 if each in ("broadcasts", "control") else 2, {}) for each in used})
+        guarded.cluster.produce(topics["subscriptions"], self.world.subscriptions)
+        self.key = create_key(guarded.harness, self.world.folder, "send", "broadcast", "events:write", "operate")
+
+    def documented(self, user):
+        return [grant for purpose in API_PURPOSES for grant in documented(purpose, self.world, group=user)]
+
+    def start(self, user, has_all=True):
+        """Starts `carillon api` as this user; for requests alone, unless it has all."""
+        settings = self.world.settings(user) | self.guarded.login(user) | {"group.id": user, "api.wait": "10s"}
+        del settings["topic.broadcasts.journal"]
+        if has_all:
+            settings["api.events"] = "on"
+        else:
+            del settings["topic.broadcasts"], settings["topic.control"]
+        process = APIProcess(self.guarded.harness, self.guarded.cluster, self.world.folder, user, **settings)
+        self.world.daemons.append(process)
+        return process.start()
+
+    def ask(self, process, name, code=None):
+        """Asks until it is recorded or read, or until it is refused with this code, and returns the answer. On a busy machine the
+        first answers may be others."""
+        method, path, *rest = ASKED[name]
+        path, given = path.format(process.name.rpartition("-")[2]), []
+
+        def is_answered():
+            given[:] = process.ask(self.key, method, path, *rest)
+            return given[1].get("code") == code if code else given[0] < 300
+
+        try:
+            wait_for("", is_answered, 10)
+        except Failure:
+            raise Failure(f"{process.name}: {name}: expected {code or 'success'}: {given}\n{process.last_lines()}") from None
+        return given[1]
+
+
+@scenario(
+    "with the documented ACLs and no other `api` does all that it can be asked for, and waits for one that is revoked",
+    background=True,
+)
+def enough_for_api(guarded):
+    desks, cluster, user = Desks(guarded, "enough-for-api"), guarded.cluster, "desk-14"
+    guarded.grant(user, desks.documented(user))
+    process = desks.start(user)
+    wait_until_ready(process)
+    told = [desks.ask(process, name) for name in ASKED]
+    if process.has_line("authorization"):
+        raise Failure(f"it lacks a permission:\n{process.last_lines()}")
+    (revoked,) = [each for each in desks.documented(user) if each.resource == "transactional-id"]
+    guarded.revoke(user, revoked)
+    began = time.monotonic()
+    desks.ask(process, "batch", "not-recorded")
+    # At a start it would end before.
+    wait_for_daemons("it waits for what was revoked", lambda: time.monotonic() > began + 33, [process])
+    guarded.grant(user, [revoked])
+    told.append(desks.ask(process, "batch"))
+    process.stop()
+    named = {place for answer in told for place in (answer.get("record"), *answer.get("positions", ())) if place}
+    topics = [desks.world.topics[name] for name in ("requests", "broadcasts", "events", "control")]
+    expect("what is not recorded", named - {record.source for topic in topics for record in cluster.read(topic)}, set())
+    expect("topics in which something is recorded", {place.split("/")[0] for place in named}, set(topics))
+
+
+# What `api` does without a permission that nothing at its start asks for: the answers, of which those without a code succeed.
+WITHOUT = {
+    ("Write", "requests"): {"request": "not-recorded", "broadcast": None, "event": None},
+    ("Write", "broadcasts"): {"broadcast": "not-recorded", "end": "not-recorded", "request": None},
+    ("Write", "control"): {"cancel": "not-recorded", "pause": "not-recorded", "request": None},
+    ("Read", "subscriptions"): {"broadcast": "not-yet", "request": None},
+    ("Read", "broadcasts.journal"): {"broadcast": None, "status": "not-yet", "end": None},
+    ("Describe", "group"): {"list": "not-yet", "request": None},
+}
+# And where another permission lets it see the topic.
+WITHOUT_AND_SEEN = {
+    ("Write", "events"): {"event": "not-recorded", "batch": "not-recorded", "request": None},
+    ("Read", "subscriptions"): WITHOUT["Read", "subscriptions"],
+}
+
+
+@scenario(
+    "without any one of them `api` names it: it ends with 77 after 30 s, or answers 503, and needs no restart then",
+    background=True,
+)
+def one_is_missing_from_api(guarded):
+    desks, ending, answering = Desks(guarded, "desks"), [], []
+    short = {topic: name for name, topic in desks.world.topics.items()}
+    for is_seen, without in ((False, WITHOUT), (True, WITHOUT_AND_SEEN)):
+        for number, missing in enumerate(desks.documented("")):
+            kind = missing.operation, short.get(missing.name, missing.resource)
+            if is_seen and kind not in without:
+                continue
+            user = f"desk-{len(ending) + len(answering)}"
+            grants = desks.documented(user)
+            missing = grants.pop(number)
+            guarded.grant(user, grants + ([missing._replace(operation="Describe")] if is_seen else []))
+            if kind in without:
+                answering.append((desks.start(user), missing, without[kind]))
+            else:
+                ending.append((desks.start(user), missing, ("request", "broadcast", "batch", "cancel")))
+    # Who may write to no topic at all cannot begin to.
+    read, write = documented(API_PURPOSES[0], desks.world)
+    user = f"desk-{len(ending) + len(answering)}"
+    guarded.grant(user, [read])
+    ending.append((desks.start(user, has_all=False), write, ("request",)))
+    problems = []
+
+    def wait_for_line(process, missing, *more):
+        words = f"User:{process.name} needs {missing.operation} on", missing.name, "kafka-acls.sh", *more
+        wait_for_daemons(f"it says that {missing} is missing", lambda: process.has_line(*words), [process], 10)
+
+    for process, missing, answers in answering:
+        try:
+            wait_until_ready(process)
+            for name, code in answers.items():
+                desks.ask(process, name, code)
+            wait_for_line(process, missing)
+            if "batch" in answers:
+                wait_for_line(process, missing, "batches of events")
+            guarded.grant(process.name, [missing])
+            for name in answers:
+                desks.ask(process, name)
+        except Failure as failure:
+            problems.append(f"without {missing}: {failure}")
+    for process, missing, _ in ending:
+        try:
+            words = f"User:{process.name} needs {missing.operation} on", missing.name, "kafka-acls.sh"
+            process.expect_exit(EXIT_LOGIN, *words, seconds=90)
+            lines = [line for line in process.log().splitlines() if line.startswith("carillon:") and "kafka-acls.sh" in line]
+            guarded.grant(process.name, grants_in(lines))
+            process.start()
+        except Failure as failure:
+            problems.append(f"without {missing}: {failure}")
+    if problems:
+        raise Failure("\n".join(problems))
+    for process, _, names in ending:
+        wait_until_ready(process)
+        for name in names:
+            desks.ask(process, name)
 
 
 class Others:
@@ -279,8 +438,8 @@ def one_role_stops(guarded):
     def accepted():
         return sum(json.loads(each.value)["outcome"] == "accepted" for each in cluster.stream(world.topics["deliveries"]))
 
-    # Before the 30 s are over; a hundred processes start at the same time.
-    wait_for_daemons("a line names the permission", lambda: process.has_line(missing, "waiting"), [process], 8)
+    # A hundred processes start at the same time.
+    wait_for_daemons("a line names the permission", lambda: process.has_line(missing, "waiting"), [process], 20)
     wait_for_daemons("the role has stopped", lambda: f"broadcasts: it has stopped: {missing}" in process.page("/ready"), [process])
     line = f"broadcasts has stopped, and the other roles go on; restart the process once it is mended: {missing}"
     # After the page has it.
@@ -377,7 +536,13 @@ def missing_topics(guarded):
 def dispatched(number, expires):
     """A record of the dispatch topic for a device of its own."""
     token = f"made-up-token-{number}"
-    headers = {"message-id": f"msg-1-{number:09}", "platform": "fcm", "source": f"orders.events/0/{number}", "expires-at": expires}
+    headers = {
+        "message-id": f"msg-1-{number:09}",
+        "platform": "fcm",
+        "source": f"orders.events/0/{number}",
+        "expires-at": expires,
+        "audience": "place/1",
+    }
     message = {"message": {"token": token, "data": {"default": "{}"}, "android": {"ttl": "3600s"}}}
     return Input(
         hashlib.sha256(token.encode()).hexdigest().encode(),

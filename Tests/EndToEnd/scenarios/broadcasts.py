@@ -1,6 +1,7 @@
 """Every device of a channel gets a broadcast once, proved under faults: processes of `carillon broadcasts` are killed, lose their
 tables and freeze, while devices join, leave and come back, and broadcasts are cancelled, corrected and expire."""
 
+import json
 import random
 import signal
 import sys
@@ -25,7 +26,14 @@ CHANGES, BROADCASTS = 40, 0.8
 # So long a pass over all devices takes, at the least: then much happens while it is under way.
 PASS_SECONDS = 3
 # What must have happened in a run that proves something.
-CASES = ("to who joined", "joined after more than max-late", "dead letters", "passes cancelled", "passes expired")
+CASES = (
+    "to who joined",
+    "not sent after a rotation",
+    "joined after more than max-late",
+    "dead letters",
+    "passes cancelled",
+    "passes expired",
+)
 
 
 class Load:
@@ -275,6 +283,43 @@ def left(harness):
         if found:
             raise Failure(f"{found} pushes to {len(gone)} devices that had left before it started")
         load.finish(("to who joined",))
+    finally:
+        world.kill_daemons()
+
+
+@scenario("a fleet whose tokens are rotated gets no broadcast again, and the next one once", background=True)
+def rotation(harness):
+    load = Load(harness, "rotation")
+    world, count = load.world, 4_000
+    try:
+        world.daemon("p1", workers=2, **SHARED).start()
+        world.wait_for_commits()
+        old = [subscribed(GENERAL, f"old-{number}", now_ms()) for number in range(count)]
+        world.subscribe(old)
+        world.wait_until_done()
+        identity, record = world.broadcasts.to_channel(GENERAL, now_ms())
+        world.publish(record)
+        world.wait_until_done()
+        before = world.cluster.ends(world.dispatch)
+        since = (("since", b"%d" % now_ms()),)
+        # Later than what was published, also by a clock in milliseconds.
+        pause(0.1)
+        new = [subscribed(GENERAL, f"new-{number}", now_ms())._replace(headers=since) for number in range(count)]
+        world.subscribe(new)
+        world.subscribe([each._replace(value=None) for each in old])
+        world.wait_until_done()
+        expect("pushes after the rotation", world.cluster.ends(world.dispatch), before)
+        token = world.folder / "token"
+        token.write_text("new-7\n")
+        said = harness.command(
+            "explain", "--broadcast", identity, "--device-token-file", str(token), "--json", settings=world.settings("operator")
+        )
+        expect("what explain says", [each["outcome"] for each in json.loads(said)["fates"]], ["rotated"])
+        world.publish(world.broadcasts.to_channel(GENERAL, now_ms())[1])
+        load.finish(("not sent after a rotation",))
+        hashes = {each.key.rpartition(b"|")[2] for each in new}
+        got = [each for each in world.cluster.read(world.dispatch) if each.key in hashes]
+        expect("pushes to the new tokens", len(got), count)
     finally:
         world.kill_daemons()
 

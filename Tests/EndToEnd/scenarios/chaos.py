@@ -30,8 +30,8 @@ MAX_STALL, MAX_STALL_NODES = TRANSACTION_TIMEOUT + 10 + 2, TRANSACTION_TIMEOUT +
 MAX_TICK = 5
 # How often a broker looks for transactions that timed out, in seconds. Its default of 10 uses up all the time that I10 gives.
 ABORT_INTERVAL = 2
-# The headers of dispatch records beyond the standard ones: the audience says through which of a request's a device was reached.
-HEADERS = ("event-type", "audience")
+# The headers of dispatch records beyond the standard ones.
+HEADERS = ("event-type",)
 # Of the changes of subscriptions half are for the audiences of requests.
 USERS = 500
 DEFAULT_FAULTS = "kill=5,point=4,freeze=2,join=2,broker=1,abort=3"

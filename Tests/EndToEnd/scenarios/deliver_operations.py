@@ -104,6 +104,78 @@ def broadcasts(harness):
         world.kill_daemons()
 
 
+@scenario(
+    "a request that a command cancels is not sent, before it comes and while it waits for another attempt; nor is anything to "
+    "a provider that a command has paused, until it is resumed",
+    background=True,
+)
+def cancelled_and_paused(harness):
+    world = DeliveryWorld(harness, "control", harness.cluster(), partitions=2)
+    world.create_topics()
+    topic = f"{world.name}.control"
+    world.cluster.create_topics({topic: (1, {"message.timestamp.type": "LogAppendTime"})})
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
+    pushes = Pushes(harness.seed, 60)
+    settings = world.settings("p") | stand_in.settings() | {"delivery.give-up": "10m", "topic.control": topic}
+    apple, google = ([each for each in pushes.targets if each.platform == kind] for kind in ("apns", "fcm"))
+
+    def push(request, targets):
+        """A push of the request for each of them."""
+        made = [pushes.record(each, now_ms(), now_ms() + 600_000) for each in targets]
+        named = (("request-id", request.encode()),)
+        world.cluster.produce(world.dispatch, [each._replace(headers=each.headers + named) for each in made])
+        return {dict(each.headers)["message-id"].decode() for each in made}
+
+    def ended(of):
+        return dict(collections.Counter(each["outcome"] for each in outcomes(world)[0] if each["message_id"] in of))
+
+    def command(*words):
+        return documents(world, *words, settings=settings)[0]
+
+    def holds(sender, provider):
+        return f'carillon_delivery_held_back{{platform="{provider}",credential=""}} 1' in (sender.page("/metrics") or "")
+
+    def asked(sender):
+        """How many requests FCM has had."""
+        lines = (sender.page("/metrics") or "").splitlines()
+        return sum(float(each.split()[-1]) for each in lines if each.startswith('carillon_delivery_requests_total{platform="fcm"'))
+
+    try:
+        command("cancel", "too-early", "--why", "a test")
+        sender = world.hurried_sender("p", settings)
+        sender.start()
+        early, sent = push("too-early", pushes.targets[:10]), push("sent", pushes.targets[10:20])
+        wait_for_daemons("they have ended", lambda: (ended(early), ended(sent)) == ({"cancelled": 10}, {"accepted": 10}), [sender])
+        stand_in.set_faults("quota=1")
+        waiting = push("waits", pushes.targets[:20])
+        wait_for_daemons("they wait", lambda: sum(sum(world.cluster.ends(each).values()) for each in world.retries) >= 20, [sender])
+        command("cancel", "waits")
+        wait_for_daemons("they are cancelled", lambda: ended(waiting) == {"cancelled": 20}, [sender])
+        stand_in.set_faults("")
+        expect("the pause", command("deliver", "pause", "fcm", "--why", "wrong texts")[0]["paused"], True)
+        (pause,) = command("deliver", "paused")
+        expect("what is paused", (pause["provider"], pause["why"]), ("fcm", "wrong texts"))
+        wait_for_daemons("it knows", lambda: holds(sender, "fcm"), [sender])
+        sender.expect_line("the provider is paused", "wrong texts")
+        before = asked(sender)
+        paused, others = push("later", google), push("later", apple)
+        wait_for_daemons("the others are sent", lambda: ended(others) == {"accepted": len(apple)}, [sender])
+        expect("outcomes of a paused provider", ended(paused), {})
+        expect("requests to it", asked(sender), before)
+        wait_for_daemons("it is ready all the same", lambda: sender.is_ready, [sender])
+        command("deliver", "resume", "fcm")
+        expect("what is paused", command("deliver", "paused"), [])
+        wait_for_daemons("the rest is sent", lambda: ended(paused) == {"accepted": len(google)}, [sender])
+        sender.stop()
+        stand_in.end()
+        accepted = {each.message for each in read_requests(stand_in.log) if each.is_accepted}
+        expect("sent, though it was cancelled", (early | waiting) & accepted, set())
+        expect_one_outcome(world, world.dispatch)
+    finally:
+        stand_in.end()
+        world.kill_daemons()
+
+
 @scenario("what a provider refuses is explained, and sent again once by a re-drive; what it took is not", background=True)
 def undelivered(harness):
     world = harness.make_world("undelivered", schedule=False)

@@ -78,7 +78,7 @@ class Passage:
             return condition()
 
         counts, commits = self.faults.counts, self.faults.counts["commits"]
-        self.faults.lifetime = (0.5, 1.5)
+        self.faults.lifetime = (1, 3)
         self.until("connections die", lambda: and_work(lambda: counts["cut"] >= 40 and counts["commits"] >= commits + 10))
         self.calm()
         # Connections that die may have cost it one, too.
@@ -99,11 +99,13 @@ class Journey(Passage):
     def __init__(self, network, name, **settings):
         super().__init__(network, name)
         harness = network.harness
-        self.world = harness.make_world(name, network.cluster, partitions=4, places=200, crowd=20).create_topics()
+        # A record that waits in the load's producer is not there before it is appended: no timer has overtaken it.
+        world = harness.make_world(name, network.cluster, partitions=4, places=200, crowd=20)
+        self.world = world.create_topics(message_timestamp_type="LogAppendTime")
         self.daemon = self.world.daemon("a", self.world.settings("a") | self.settings | {"workers": 2} | settings)
 
     @contextlib.contextmanager
-    def under_load(self, rate=200):
+    def under_load(self, rate=60):
         """Produces events at this rate while the body runs, which begins after the first commits."""
         halted = threading.Event()
 
@@ -141,12 +143,12 @@ class Journey(Passage):
         check(report)
 
 
-@scenario("connections that die after 0.5 to 1.5 s", background=True)
+@scenario("connections that die after 1 to 3 s", background=True)
 def dying_connections(network):
     journey = Journey(network, "dying-connections")
     with journey.under_load():
         before = journey.faults.counts["commits"]
-        journey.faults.lifetime = (0.5, 1.5)
+        journey.faults.lifetime = (1, 3)
         journey.until_counted(cut=60, commits=before + 10)
     journey.arrive()
 
@@ -218,7 +220,7 @@ def away(network):
     def assignments(worker):
         return sum(" assigned " in line and f"worker={worker}" in line for line in journey.daemon.log().splitlines())
 
-    with journey.under_load(rate=60):
+    with journey.under_load():
         journey.until("it is ready", is_ready)
         before = {worker: assignments(worker) for worker in ("a-0", "a-1")}
         journey.faults.leaves_at = TXN_OFFSET_COMMIT
@@ -260,7 +262,8 @@ def broadcasts(network):
         passage.endure(work)
         world.wait_until_done(90)
         passage.daemon.stop(45)
-        report = world.verify(first_broadcast=0)
+        # A slice waits for its connections.
+        report = world.verify(first_broadcast=0, slice_ms=5_000)
         report.print()
         print(f"   {world.name}: {dict(passage.faults.counts)}", flush=True)
         check(report)
@@ -383,7 +386,7 @@ def redriven(network):
     process = redrive_beside(
         world, CONFIRMATION, "--subscriptions", "now", "--confirm", "300", "--rate", "60", "--id", "unanswered", **through
     )
-    wait_for_sent(world, 60, process)
+    wait_for_sent(world, 30, process)
     faults.commit = lambda _: Hold(reply=DROPPED)
     wait_for(
         "the producer is replaced after a commit", lambda: "recreates its producer after: commit_transaction" in process.said(), 60

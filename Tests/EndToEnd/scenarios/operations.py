@@ -618,7 +618,8 @@ def service_manager(harness):
 
 def drop_bomb(world, topic, partition, records, codec="zstd", size=120_000_000):
     """One batch of a few KB that becomes 120 MB, more than a consumer decompresses: what the broker says of each record."""
-    settings = {"compression.type": codec, "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 1000}
+    # The flush ends the linger: a shorter one may end between two records, and their batches could be decompressed.
+    settings = {"compression.type": codec, "message.max.bytes": 10**9, "batch.size": 10**9, "linger.ms": 60_000}
     producer, said = world.cluster.producer(**settings), []
     for _ in range(records):
         producer.produce(

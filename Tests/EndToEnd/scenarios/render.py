@@ -110,9 +110,13 @@ CASES = (
     Case("schedule=off", Settings("Europe/Berlin", schedule=False), None, ("--set", "schedule=off")),
     Case(
         "audiences of the settings",
-        Settings("Europe/Berlin", display=display_templates(), audiences=AUDIENCES, headers=frozenset(["audience"])),
+        Settings(
+            "Europe/Berlin",
+            display=display_templates(),
+            audiences=AUDIENCES,
+        ),
         80,
-        ("--set", "display=on", "--set", "dispatch.headers=audience", *audience_flags()),
+        ("--set", "display=on", *audience_flags()),
     ),
     Case("display=on", Settings("Europe/Berlin", display=display_templates()), 80, ("--set", "display=on")),
 )
@@ -124,8 +128,8 @@ def type_cases(seed):
     for name, each in types.items():
         members = "".join(f"<{{{path.split('.')[-1]}}}>" for path in each["members"])
         display["languages"]["en"][name] = {"title": f"{name} {{visible_id}}", "body": members}
-    flags = ("--set", "dispatch.headers=event-type,audience")
-    headers = frozenset(["event-type", "audience"])
+    flags = ("--set", "dispatch.headers=event-type")
+    headers = frozenset(["event-type"])
     zone = "Europe/Berlin"
     yield Case("types of the settings", Settings(zone, types=types, headers=headers), 80, flags)
     yield Case(

@@ -162,8 +162,8 @@ def missed(harness):
     expect("the plan of requests", part["plan"]["devices"], (requests + 1) * devices)
     words = (CONFIRMATION, *now, "--confirm", str(total), "--id", "both")
     # The events come first: killed among them, and among the requests.
-    for point in (40, orders * devices + 30):
-        process = redrive_beside(world, *words, "--rate", "60")
+    for point, rate in ((60, 30), (orders * devices + 10, 20)):
+        process = redrive_beside(world, *words, "--rate", str(rate))
         wait_for_sent(world, point, process)
         process.kill()
     (plan, outcome), _ = redrive(world, *words)

@@ -21,6 +21,7 @@ from model.partitions import murmur2_partition
 from model.received import Number, received
 from model.records import Record, RequestSettings, Settings
 from model.request_messages import pushes_of
+from model.request_repeats import Repeats
 from model.requests import outcome_of
 from model.subscriptions import Subscriptions
 from model.verify import Run, verify
@@ -62,9 +63,9 @@ CASES = (
             "--set",
             "requests.compat-ignore-valid-until=on",
             "--set",
-            "dispatch.headers=event-type,audience",
+            "dispatch.headers=event-type",
         ),
-        ("event-type", "audience"),
+        ("event-type",),
     ),
 )
 
@@ -75,18 +76,34 @@ def misunderstood(app, output, records, subscriptions, settings):
     if done.returncode:
         raise Failure(f"{app} ended with {done.returncode}: {done.stderr.decode(errors='replace')}")
     lines = [json.loads(line, parse_int=Number, parse_float=Number) for line in done.stdout.splitlines()]
-    known, count, differences = collections.defaultdict(collections.deque), 0, []
+    known, count, differences, repeats = collections.defaultdict(collections.deque), 0, [], Repeats()
     for line in lines:
         known[line["device"]].append(line)
     for record in records:
         request = outcome_of(record, settings, record.timestamp).request
-        for push in pushes_of(record, subscriptions, settings, record.timestamp)[0]:
+        for push in repeats.applied(record, pushes_of(record, subscriptions, settings, record.timestamp))[0]:
             count += 1
             found = known[push.device.token_hash].popleft() if known[push.device.token_hash] else None
             if found != (wanted := received(push, request)):
                 differences.append(f"{record.source}: the app understands {found} and not {wanted} in {push.value}")
     if count != len(lines):
         differences.append(f"the app understands {len(lines)} pushes of {count}")
+    return count, differences
+
+
+def misexplained(harness, records, settings, arguments):
+    """(problems, differences) between what `carillon render --explain` says is wrong with the requests and what the rules say."""
+    wanted = {each.source: outcome_of(each, settings, each.timestamp).problems for each in records}
+    bad = [each for each in records if wanted[each.source]]
+    count, differences = 0, []
+    for line in render(harness, bad, [], *arguments, "--explain").splitlines():
+        explained = json.loads(line)["explain"]
+        found = [(each["code"], each["pointer"], each["detail"]) for each in explained["problems"]]
+        missed = wanted.pop(explained["source"])
+        count += len(found)
+        if set(found) != missed or len(set(found)) != len(found) or found[0][0] != explained["dead_letter"]:
+            differences.append(f"{explained['source']}: {found} and not {sorted(missed)}")
+    differences += [f"{each.source}: nothing" for each in bad if each.source in wanted]
     return count, differences
 
 
@@ -116,10 +133,14 @@ def check(harness, case, records, table, app):
         report.differences += [("misunderstood by the app", each) for each in wrong]
     if again != output:
         report.add("not pure", "the same input gave other bytes at the second time")
+    problems, wrong = misexplained(harness, records, settings, arguments)
+    report.counts["problems explained"] = problems
+    report.differences += [("misexplained", each) for each in wrong]
     print(f"{case.name}:")
     report.print()
-    if not report.counts["expected pushes of requests"] or not report.counts["dead letters of requests"]:
-        raise Failure("nothing was compared")
+    for what in ("expected pushes of requests", "dead letters of requests", "requests duplicate"):
+        if not report.counts.get(what):
+            raise Failure(f"no {what}")
     return len(report.differences)
 
 

@@ -36,7 +36,7 @@ class Shop:
             settings |= {f"events.{file}": f"@{path}"}
         self.config = str(self.folder / "carillon.properties")
         known = world.settings("a") | self.stand_in.settings()
-        known |= {"topic.deliveries": f"{world.name}.deliveries", "dispatch.headers": "event-type,audience", "delivery.reap": "off"}
+        known |= {"topic.deliveries": f"{world.name}.deliveries", "dispatch.headers": "event-type", "delivery.reap": "off"}
         pathlib.Path(self.config).write_text("".join(f"{key}={value}\n" for key, value in (known | settings).items()))
         harness.command("topics", "create", "--config", self.config, "--partitions", "2", settings={})
 

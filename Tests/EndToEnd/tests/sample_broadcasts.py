@@ -6,6 +6,7 @@ import hashlib
 import json
 
 from generator.broadcasts import Broadcasts, Members
+from model.broadcast_members import rotated_at
 from model.broadcast_messages import Renderer, outcome_of
 from model.partitions import murmur2_partition
 from model.records import Record, Settings
@@ -99,7 +100,7 @@ class SampleBroadcasts:
         for record in partition.log[first:]:
             # Who leaves again in the transaction gets nothing.
             if (joined := partition.take(record)) and not self._leaves(partition, record):
-                self._catch_up(partition, *joined)
+                self._catch_up(partition, record, *joined)
         partition.committed = len(partition.log)
         self.journal.append((self.clock + 20, partition.number, self._entry(partition, first)))
 
@@ -168,7 +169,7 @@ class SampleBroadcasts:
     def _leaves(self, partition, record):
         return any(each.key == record.key and each.value is None for each in partition.log[record.offset + 1 :])
 
-    def _catch_up(self, partition, audience, device):
+    def _catch_up(self, partition, record, audience, device):
         below = partition.next + (partition.joined_below is not None)
         missed = [
             offset
@@ -179,6 +180,10 @@ class SampleBroadcasts:
             and broadcast.expires_at > self.clock
         ]
         for offset in missed[-MAX_LATE:]:
+            # The one below which nothing is left is that of the pass that is under way.
+            is_over = offset < partition.next and self.records[offset].timestamp < record.timestamp
+            if rotated_at(record) is not None and is_over:
+                continue
             if not self._is_stale(self.outcomes[offset].broadcast, device):
                 self._push(self.outcomes[offset].broadcast, device)
                 self.late[offset] += 1

@@ -9,10 +9,11 @@ from model.orders import stored_hash
 from model.partitions import murmur2_partition
 from model.records import Record, Settings
 from model.request_messages import Push, headers_of, pushes_of, value_of
+from model.request_repeats import Repeats
 from model.requests import outcome_of
 from model.subscriptions import Subscriptions
 
-SETTINGS = Settings(headers=frozenset(("event-type", "audience")))
+SETTINGS = Settings(headers=frozenset(("event-type",)))
 TOPIC = "notifications.requests"
 PARTITIONS = 6
 SEED = 20260302
@@ -42,7 +43,9 @@ class SampleRequested:
             for at, each in enumerate(subscriptions)
         ]
         self.subscriptions = Subscriptions(self.table)
-        self.ends = collections.Counter()
+        self.ends, self.repeats = collections.Counter(), Repeats()
+        # A push of a request that was sent before.
+        self.repeated = None
         self.records, self.dispatch, self.letters, self.journal = [], [], [], []
         # What must not be sent: to a device that has unsubscribed, and what has expired.
         self.unsubscribed = self.expired = None
@@ -61,7 +64,11 @@ class SampleRequested:
         self.records.append(record)
         clock = self.now + DELAY_MS
         self.journal.append(self._entry(record, clock))
-        pushes, outcome = self._pushes(record, clock, self.position)
+        alone = self._pushes(record, clock, self.position)
+        pushes, outcome = self.repeats.applied(record, alone, clock)
+        if alone[0] and not pushes:
+            self.repeated = written(alone[0][0])
+            return
         if outcome.dead_letter:
             self._refuse(record, outcome)
         self.dispatch += [written(push) for push in pushes]

@@ -56,6 +56,7 @@ class Content(unittest.TestCase):
             "platform": "fcm",
             "source": "notifications.broadcasts/0/12",
             "expires-at": "1751875338000",
+            "audience": broadcast.audience,
         }
         self.assertEqual(Renderer(broadcast).headers_of(FCM), headers)
 

@@ -106,7 +106,7 @@ class VerifierOfBroadcasts(unittest.TestCase):
         self.assertEqual(self.kinds(), set(), self.report.differences[:3])
         counts = self.report.counts
         self.assertGreater(counts["dispatched"], 500)
-        for what in ("to who joined", "dead letters", "passes cancelled", "passes expired"):
+        for what in ("to who joined", "not sent after a rotation", "dead letters", "passes cancelled", "passes expired"):
             self.assertGreater(counts[what], 0, what)
         self.assertTrue(any(each["stale"] for _, each in self.slices()))
         self.assertGreater(counts["slices"], counts["passes"])
@@ -158,6 +158,22 @@ class VerifierOfBroadcasts(unittest.TestCase):
         del self.dispatch[at]
         late["sent"] -= 1
         self.assertEqual(self.kinds(), {"lost push", "wrong count"})
+
+    def test_a_rotation_that_is_taken_for_a_joining(self):
+        entry, _, push = self.late()
+        span, token_hash = entry["ranges"][0], self.dispatch[push][0]
+        at = next(
+            at
+            for at, each in enumerate(self.table)
+            if (each.partition, each.key.rpartition(b"|")[2]) == (span["partition"], token_hash) and each.offset >= span["from"]
+        )
+        # Long after whatever is published.
+        self.table[at] = self.table[at]._replace(headers=(("since", b"1"),), timestamp=START_MS + DAY_MS)
+        self.assertLessEqual({"wrong count", "pushed to a device that must not get it"}, self.kinds())
+
+    def test_a_joining_that_is_taken_for_a_rotation(self):
+        self.table = [each._replace(headers=()) for each in self.table]
+        self.assertLessEqual({"wrong count", "lost push"}, self.kinds())
 
     def _leaver(self):
         """A range in which somebody joins, and the record by which that one leaves later."""
@@ -333,9 +349,10 @@ class VerifierOfBroadcasts(unittest.TestCase):
 
     def test_a_table_that_is_too_old(self):
         number = self.slices(lambda each: each["sent"])[0][1]["partition"]
-        # They all were there before they were read.
+        # They were there before they were read. Of a rotation the time also says what it gets.
+        earlier = 2 * (VIEW_AGE_MS + SLICE_MS)
         self.table = [
-            each._replace(timestamp=each.timestamp - 2 * (VIEW_AGE_MS + SLICE_MS)) if each.partition == number else each
+            each._replace(timestamp=each.timestamp - earlier) if each.partition == number and not each.headers else each
             for each in self.table
         ]
         self.assertEqual(self.kinds(), {"the table is too old"})

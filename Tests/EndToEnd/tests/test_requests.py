@@ -370,7 +370,7 @@ class Headers(unittest.TestCase):
     def test_they_are_those_of_every_dispatch_record(self):
         trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         request = outcome(BASE | {"request_id": "r"}, {"traceparent": trace}).request
-        headers = headers_of(request, APNS, "user/17", ("event-type", "audience", "app", "order-id"))
+        headers = headers_of(request, APNS, "user/17", ("event-type", "app", "order-id"))
         self.assertEqual(
             list(headers.items()),
             [
@@ -378,9 +378,10 @@ class Headers(unittest.TestCase):
                 ("platform", "apns"),
                 ("source", "notifications.requests/3/4711"),
                 ("expires-at", str(NOW + 86_400_000)),
-                ("event-type", "message"),
                 ("audience", "user/17"),
+                ("event-type", "message"),
                 ("app", APNS.app),
+                ("request-id", "r"),
                 ("traceparent", trace),
             ],
         )

@@ -102,7 +102,7 @@ class Verifier(unittest.TestCase):
 
     def test_a_wrong_header(self):
         key, value, headers = self.dispatch[7]
-        self.dispatch[7] = (key, value, headers[:-1] + (("expires-at", b"0"),))
+        self.dispatch[7] = (key, value, headers[:-1] + (("audience", b"place/0"),))
         self.assertEqual(self.kinds(), {"wrong headers"})
 
     def test_a_lost_dead_letter(self):

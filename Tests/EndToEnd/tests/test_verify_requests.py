@@ -85,8 +85,9 @@ class VerifierOfRequests(unittest.TestCase):
         self.assertGreater(len(self.dispatch), 500)
         self.assertGreaterEqual(len(self.letters), len(KINDS))
         counts = self.report.counts
-        for what in ("requests expired", "requests no_subscriber", "requests stale_token", "expected pushes of requests"):
-            self.assertGreater(counts.get(what, 0), 0, what)
+        for what in ("expired", "no_subscriber", "stale_token", "duplicate", "duplicate_other_content"):
+            self.assertGreater(counts.get(f"requests {what}", 0), 0, what)
+        self.assertGreater(counts["expected pushes of requests"], 0)
 
     def test_a_lost_push(self):
         del self.dispatch[100]
@@ -151,6 +152,10 @@ class VerifierOfRequests(unittest.TestCase):
     def test_a_push_that_has_expired(self):
         self.dispatch.append(self.sample.expired)
         self.assertEqual(self.kinds(), {"pushed after it had expired"})
+
+    def test_a_request_that_was_sent_again(self):
+        self.dispatch.append(self.sample.repeated)
+        self.assertEqual(self.kinds(), {"a repeated request was pushed"})
 
     def test_a_push_that_the_clock_of_its_transaction_does_not_allow(self):
         push = next(each for each in self.dispatch if int(dict(each[2])["expires-at"]) < self.entry_of(each)["clock"] + 4_000)

@@ -15,7 +15,7 @@ struct Push {
     init(_ platform: Platform) {
         self.platform = platform
         var settings = LaneSettings(
-            dispatchTopics: ["notifications.dispatch"], partitions: 1,
+            dispatchTopics: ["notifications.dispatch"], partitions: 1, provider: platform,
             credentials: ["one"])
         settings.perMinute = [600_000]
         core = LaneCore(settings)

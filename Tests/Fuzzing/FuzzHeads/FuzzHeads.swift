@@ -1,5 +1,6 @@
 import Foundation
 import FuzzSupport
+import Pipeline
 
 @testable import API
 @testable import HTTPServer
@@ -30,6 +31,9 @@ public func fuzzHead(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     }
     _ = IdempotencyKey.read(request.target)
     _ = MediaType.isAcceptable("application/json", request.headers.map(\.value))
+    request.peer = "::1"
+    let client = ForwardedClient.address(of: request, trusting: everywhere)
+    expect(IPAddress(client)?.description == client, "a client is an address: \(client)")
     switch handler.admit(request) {
     case .refuse(let response): check(response)
     case .read(_, let answer):
@@ -46,6 +50,8 @@ public func fuzzHead(_ data: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
 
 private let key = must { try APIKey("crl_live_00000000_00000000000000000000000000000000000000000002SoMFA") }
 
+private let everywhere = [IPNetwork("::/0")].compactMap(\.self)
+
 private let handler = APIHandler(
     Router(
         ContractEndpoints.make { [:] } + [
@@ -59,6 +65,7 @@ private let handler = APIHandler(
             }
         ]),
     KeyRing([KeyEntry(key, scopes: [.send])]), .live, rate: 1_000_000,
+    proxies: everywhere,
     .init(now: { .init(milliseconds: 0) }, requestID: { "r" }, chance: { 0 }))
 
 private func check(_ response: HTTPResponse) {

@@ -127,6 +127,20 @@ struct MockGroupTests {
         try cluster.setBrokerUp(1)
     }
 
+    @Test("a commit is made again while the coordinator loads, and not where it is refused")
+    func commitAgain() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("t", partitions: 1)
+        let partition = TopicPartition(topic: "t", partition: 0)
+        let consumer = try Consumer(assigning: .mock(cluster), group: "g")
+        let position = CommittedOffset(offset: Offset(3), metadata: "w")
+        try cluster.pushErrors(.commitOffsets, Array(repeating: "COORDINATOR_LOAD_IN_PROGRESS", count: 30))
+        try consumer.commit([partition: position], timeout: .seconds(30))
+        #expect(try consumer.committed([partition], timeout: .seconds(10)) == [partition: position])
+        try cluster.pushErrors(.commitOffsets, ["GROUP_AUTHORIZATION_FAILED"])
+        #expect(throws: KafkaError.self) { try consumer.commit([partition: position], timeout: .seconds(30)) }
+    }
+
     @Test("a consumer with an assignment and unread records closes in time", arguments: [true, false])
     func closesInTime(says goodbye: Bool) throws {
         let cluster = try MockCluster()

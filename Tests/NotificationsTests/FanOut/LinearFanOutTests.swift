@@ -128,7 +128,8 @@ struct LinearFanOutTests {
                 let hash = UnsafeMutableRawPointer.allocate(byteCount: 32, alignment: 8)
                 hash.initializeMemory(as: UInt64.self, repeating: UInt64(number) << 32, count: 4)
                 return Device(
-                    hashStart: hash, tokenStart: hash, appStart: hash, tokenCount: 32, appCount: 0, platform: .fcm,
+                    hashStart: hash, tokenStart: hash, appStart: hash, tokenCount: 32, appCount: 0,
+                    kind: .registrationToken,
                     environment: .production, needsEscaping: false, localeCount: 0, audience: 0,
                     lastSeenMilliseconds: Device.unknownTime)
             }

@@ -15,7 +15,6 @@ struct AudiencesTests {
             ExtractionRules(
                 audiences: AudienceTemplates(
                     AudienceTemplate.list(templates), own: own.mapValues { try AudienceTemplate.list($0) })))
-        configuration.rendering.optionalHeaders = [.audience]
         try adjust(&configuration)
         return try PipelineTestDriver(configuration)
     }

@@ -111,7 +111,7 @@ struct MessageRendererTests {
         #expect(
             try render([.fcm("t")], batch).first?.headers == [
                 "message-id: msg-1751896800000-vsgxl8m52", "platform: fcm", "source: orders.events/3/4711",
-                "expires-at: 1751900400000",
+                "expires-at: 1751900400000", "audience: place/7",
             ])
     }
 
@@ -122,17 +122,14 @@ struct MessageRendererTests {
         #expect(try render([.apns("00")], batch).first?.headers.last == "x-degraded: order_id")
     }
 
-    @Test("every optional header is written, and the audience is the one by which the device was found")
+    @Test("every optional header is written")
     func optionalHeaders() throws {
         var batch = EventBatch()
         batch.add(orderID: "742ba33c", eventType: .known(.unpickedOrdersReminder))
         let settings = RenderSettings(optionalHeaders: Set(RenderSettings.OptionalHeader.allCases))
-        let headers = try #require(try render([.fcm("t")], batch, settings).first).headers.dropFirst(4)
+        let headers = try #require(try render([.fcm("t")], batch, settings).first).headers.dropFirst(5)
         #expect(
-            headers == [
-                "event-type: event_unpicked_orders_reminder", "audience: place/7", "app: com.example.app",
-                "order-id: 742ba33c",
-            ])
+            headers == ["event-type: event_unpicked_orders_reminder", "app: com.example.app", "order-id: 742ba33c"])
         #expect(headers.count == RenderSettings.OptionalHeader.allCases.count)
     }
 
@@ -149,7 +146,7 @@ struct MessageRendererTests {
         #expect(rendered.count == 4)
         for message in rendered {
             let subscription = try #require(subscriptions.first { $0.tokenHash == message.key })
-            #expect(message.headers.dropFirst(4) == ["app: \(subscription.app)"])
+            #expect(message.headers.dropFirst(5) == ["app: \(subscription.app)"])
         }
     }
 
@@ -164,9 +161,9 @@ struct MessageRendererTests {
                     name: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer("00-xx-cd-01" as StaticString)))
         }
         batch.records[0].headers = 0..<2
-        #expect(try render([.fcm("t")], batch).first?.headers.count == 4)
+        #expect(try render([.fcm("t")], batch).first?.headers.count == 5)
         batch.records[0].traceparent = UnsafeRawBufferPointer("00-ab-cd-01" as StaticString)
-        #expect(try render([.fcm("t")], batch).first?.headers.dropFirst(4) == ["traceparent: 00-ab-cd-01"])
+        #expect(try render([.fcm("t")], batch).first?.headers.dropFirst(5) == ["traceparent: 00-ab-cd-01"])
     }
 
     @Test(

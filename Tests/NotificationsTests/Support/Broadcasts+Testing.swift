@@ -21,6 +21,8 @@ struct TestBroadcast {
     var cancelled: String?
     var deadLetter: DeadLetter?
     var unknownTypes = 0
+    /// Where they are collected.
+    var findings: [RequestFinding] = []
 
     var display: Broadcast.Display? {
         guard case .display(let display) = published?.content else { return nil }
@@ -34,15 +36,17 @@ struct TestBroadcast {
 }
 
 func extractBroadcast(
-    _ value: String?, key: String? = "1235", timestamp: WallTime? = broadcastTime, headers: [(String, String)] = []
+    _ value: String?, key: String? = "1235", timestamp: WallTime? = broadcastTime, headers: [(String, String)] = [],
+    findings: RequestFindings? = nil
 ) -> TestBroadcast {
-    extractBroadcast(value.map { Array($0.utf8) }, key: key, timestamp: timestamp, headers: headers)
+    extractBroadcast(value.map { Array($0.utf8) }, key: key, timestamp: timestamp, headers: headers, findings: findings)
 }
 
 func extractBroadcast(
-    _ value: [UInt8]?, key: String?, timestamp: WallTime?, headers: [(String, String)] = []
+    _ value: [UInt8]?, key: String?, timestamp: WallTime?, headers: [(String, String)] = [],
+    findings: RequestFindings? = nil
 ) -> TestBroadcast {
-    var extractor = BroadcastExtractor()
+    var extractor = BroadcastExtractor(findings: findings)
     var owned: [OwnedBytes] = []
     func own(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
         let copy = OwnedBytes(bytes)
@@ -61,6 +65,7 @@ func extractBroadcast(
         case .deadLetter(let letter): result.deadLetter = letter
         }
         result.unknownTypes = extractor.notes.unknownTypes
+        result.findings = findings?.all ?? []
         return result
     }
 }

@@ -7,6 +7,8 @@ struct TestRequestResult {
     var request: TestRequest?
     var deadLetter: DeadLetter?
     var notes = RequestNotes()
+    /// Where they are collected.
+    var findings: [RequestFinding] = []
 
     var code: DeadLetter.Code? { deadLetter?.code }
     var sentence: String? { deadLetter?.message }
@@ -18,6 +20,7 @@ struct TestRequest: Equatable {
     var messageID: String
     var eventTime: WallTime
     var audiences: [String]
+    var id: String?
     var expiresAt: WallTime
     var fcmExpiresAt: WallTime
     var isSilent: Bool
@@ -38,6 +41,7 @@ struct TestRequest: Equatable {
         messageID = batch.string(notification.messageID)
         eventTime = notification.eventTime
         audiences = batch.audiences[request.audiences].map { batch.string($0) }
+        id = request.id.map { batch.string($0) }
         expiresAt = request.expiresAt
         fcmExpiresAt = request.fcmExpiresAt
         isSilent = request.isSilent
@@ -79,8 +83,10 @@ func requestRecord(_ value: String, headers: [(String, String)] = []) -> TestRec
     return record
 }
 
-func extractRequest(_ value: String, rules: RequestRules = RequestRules()) -> TestRequestResult {
-    extractRequests([requestRecord(value)], rules: rules)[0]
+func extractRequest(
+    _ value: String, rules: RequestRules = RequestRules(), findings: RequestFindings? = nil
+) -> TestRequestResult {
+    extractRequests([requestRecord(value)], rules: rules, findings: findings)[0]
 }
 
 /// A request to `user/17` with an id, a time and these members.
@@ -114,8 +120,10 @@ func message(
 }
 
 /// Runs records through one extractor and one batch, in the given order.
-func extractRequests(_ records: [TestRecord], rules: RequestRules = RequestRules()) -> [TestRequestResult] {
-    var extractor = RequestExtractor(rules: rules)
+func extractRequests(
+    _ records: [TestRecord], rules: RequestRules = RequestRules(), findings: RequestFindings? = nil
+) -> [TestRequestResult] {
+    var extractor = RequestExtractor(rules: rules, findings: findings)
     var batch = EventBatch(.requests, topic: "")
     var owned: [OwnedBytes] = []
     func own(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
@@ -155,6 +163,7 @@ func extractRequests(_ records: [TestRecord], rules: RequestRules = RequestRules
                 }
             }
             result.notes = extractor.notes
+            result.findings = findings?.all ?? []
             return result
         }
     }

@@ -133,7 +133,7 @@ struct ScheduleDriver: ~Copyable {
         let newest = core.orders.newest(in: 0)
         core = try Flow(configuration, recipients: .table(table))
         core.orders.assign(0, watermark: committed.watermark, newest: newest)
-        for block in blocks.values { _ = block.withUnsafeBytes { core.orders.states.load($0, into: 0) } }
+        for block in blocks.values { _ = block.withUnsafeBytes { core.orders.states[0]?.load($0) } }
         core.orders.states.trackChanges(of: 0)
         core.orders.resume(0, watermark: committed.watermark, newest: committed.newest)
     }

@@ -229,7 +229,7 @@ import Testing
             ("from", "2026-11-21T10:00:00.5+01:00"), ("static-membership", "false"), ("topic.events", "shop.orders"),
             ("state.dir", "/tmp/x"), ("time-zone", "Europe/Berlin"), ("place-time-zones", "@\(zones)"),
             ("on-missing-order-id", "dead-letter"), ("notification.ttl", "2h"), ("log.format", "json"),
-            ("notification.android-priority", "normal"), ("dispatch.headers", "order-id, audience"),
+            ("notification.android-priority", "normal"), ("dispatch.headers", "order-id, event-type"),
             ("log.level", "debug"), ("subscriptions.max-age", "30d"), ("instance.id", "b"),
         ]).checked()
         #expect(configuration.from == .time(1_795_251_600_500))
@@ -241,7 +241,7 @@ import Testing
         #expect(configuration.rules.onMissingOrderID == .deadLetter)
         #expect(configuration.rendering.timeToLive == .seconds(7_200))
         #expect(configuration.rendering.androidPriority == .normal)
-        #expect(configuration.rendering.optionalHeaders == [.orderID, .audience])
+        #expect(configuration.rendering.optionalHeaders == [.orderID, .eventType])
         #expect(configuration.logFormat == .json)
         #expect(configuration.logLevel == .debug)
         #expect(configuration.subscriptionsMaxAge == .seconds(30 * 86_400))

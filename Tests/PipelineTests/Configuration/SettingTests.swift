@@ -46,7 +46,7 @@ struct SettingTests {
         "state.dir": Values(["/tmp/x"], refused: [""]),
         "time-zone": Values(["Europe/Berlin"], refused: ["", "Europe/Berln"]),
         "place-time-zones": Values(["7=Asia/Tokyo,8 = Europe/Berlin"], refused: ["7", "@/nowhere/zones"]),
-        "dispatch.headers": Values(["order-id, audience", "app"], refused: ["colour", "app,colour"]),
+        "dispatch.headers": Values(["order-id, event-type", "app"], refused: ["colour", "app,colour", "audience"]),
         "http": Values(["127.0.0.1:9464", "[::1]:9464"], refused: ["", "9464", "127.0.0.1", "127.0.0.1:65536"]),
         "schedule.unpicked-statuses": .statuses, "state.terminal-statuses": .statuses,
         "requests.audiences": Values(
@@ -58,6 +58,13 @@ struct SettingTests {
         "app-types": .files, "events.members": .files, "events.types": .files, "display.templates": .files,
         "delivery.credentials": .files,
         "api.http": Values(["127.0.0.1:8080", "[::1]:8080"], refused: ["", "8080", "127.0.0.1", "127.0.0.1:65536"]),
+        "api.trusted-proxies": Values(
+            ["", "127.0.0.1", "10.0.0.0/8, fd00::/8", "::1,0.0.0.0/0"],
+            refused: [
+                ",", "proxy.example", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "10.0.0.1/8", "fd00::/129",
+                "fd00::1/8",
+                "[::1]", "fe80::1%eth0", "127.0.0.1:80", "10.0.0.0/8/8",
+            ]),
         "api.keys": Values(["@keys.json"], refused: ["", "keys.json", "@"]),
     ]
 
@@ -174,6 +181,12 @@ struct SettingTests {
         #expect((delivery.longestTry, delivery.commitInterval) == (.seconds(7_200), .milliseconds(11)))
         #expect(delivery.apnsPort == 2_197)
         #expect((delivery.fcmURL, delivery.apnsURL) == ("https://f.example", "https://a.example"))
+    }
+
+    @Test("every one that is no network is named")
+    func networks() throws {
+        let problems = LoadedConfiguration.of(["api.trusted-proxies": "10.0.0.0/8,a,::1,10.1.2.3/8"]).problems
+        #expect(problems.map(\.description).first?.hasSuffix("; not 'a', '10.1.2.3/8'") == true, "\(problems)")
     }
 
     @Test("a file of authorities has a certificate")

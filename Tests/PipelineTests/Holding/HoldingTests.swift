@@ -238,10 +238,13 @@ struct HoldingTests {
 
     @Test("the process's memory is known, and grows with what it takes")
     func memory() {
-        let before = ProcessMemory.anonymous()
-        #expect(before > 1 << 20)
-        let bytes = [UInt8](repeating: 7, count: 64 << 20)
-        #expect(ProcessMemory.anonymous() - before > 48 << 20)
-        #expect(bytes.last == 7)
+        #expect(ProcessMemory.anonymous() > 1 << 20)
+        // Other tests may free memory at the same time: one of several arrays has to show.
+        let isSeen = (0..<20).contains { _ in
+            let before = ProcessMemory.anonymous()
+            let bytes = [UInt8](repeating: 7, count: 64 << 20)
+            return withExtendedLifetime(bytes) { ProcessMemory.anonymous() - before > 48 << 20 }
+        }
+        #expect(isSeen)
     }
 }

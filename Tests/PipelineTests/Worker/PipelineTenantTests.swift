@@ -9,7 +9,7 @@ import Testing
 @testable import Pipeline
 @testable import Streaming
 
-@Suite("What a worker does with records, and where its partitions begin", .timeLimit(.minutes(10)))
+@Suite("What a worker does with records, and where its partitions begin", .timeLimit(.minutes(30)))
 struct PipelineTenantTests {
     private let cluster: MockCluster
     private let folder = TemporaryFolder()
@@ -53,7 +53,7 @@ struct PipelineTenantTests {
         let start = CommittedPosition(
             offset: 3, metadata: OffsetMetadata(watermark: 0, partitions: 2, newestTimestamp: 0))
         tenant.positions.assign([0: start, 1: start], folds: [0: folded, 1: 3], partitionCounts: [.orders: 2])
-        tenant.folds.offsets = [0: folded, 1: 3]
+        tenant.folds.orders.offsets = [0: folded, 1: 3]
         for partition in [Int32(0), 1] { tenant.core.orders.assign(partition, watermark: TimerWatermark(0), newest: 0) }
         tenant.beginRefold()
     }
@@ -137,6 +137,53 @@ struct PipelineTenantTests {
         end(worker)
     }
 
+    @Test("requests below the committed offset are only folded, and one of them that is repeated is not sent")
+    mutating func foldedRequests() throws {
+        configuration.topics.requests = "requests"
+        try cluster.createTopic("requests", partitions: 1)
+        var worker = try worker(context())
+        let partition = SourcePartition(.requests, 0)
+        let start = CommittedPosition(
+            offset: 2, metadata: OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: 0))
+        worker.tenant.positions.assign([partition: start], folds: [partition: 0], partitionCounts: [.requests: 1])
+        worker.tenant.core.assign(partition, watermark: TimerWatermark(0), newest: 0)
+        worker.tenant.core.trackChanges(of: partition)
+        worker.tenant.beginRefold()
+        worker.tenant.hear(0, isClockRight: true)
+        let isFolding = worker.tenant.refolding?.subject == "requests"
+        var batch = RecordBatch()
+        for (offset, id) in ["a", "b", "b", "c"].enumerated() {
+            let value = #"{"request_id":"\#(id)","audience":"user/1","message":{"title":"T"}}"#
+            batch.append(
+                copying: ProducerRecord(key: nil, value: Array(value.utf8)), at: Int64(offset),
+                of: TopicPartition(topic: "requests", partition: 0))
+        }
+        let next = try worker.tenant.take(batch, from: 0, of: 1, time)
+        let counts = worker.tenant.core.counts
+        let isDone = worker.tenant.refolding == nil
+        #expect(isFolding && isDone && next == 4)
+        #expect(counts.events == 2 && counts.suppressed(.duplicate) == 1 && counts.suppressed(.noSubscriber) == 1)
+        worker.tenant.committed()
+        worker.tenant.saveStates(isLast: true)
+        let mark = worker.tenant.folds.requests.checkpoint?.marks[0]?.offset
+        let count = worker.tenant.core.requests.states.count
+        #expect(mark == 4 && count == 3)
+        end(worker)
+    }
+
+    @Test("of requests a day is folded, also where nobody knows the newest: never the whole log, as of orders")
+    func foldStart() {
+        let (hour, now) = (Int64(3_600_000), WallTime(milliseconds: 1_751_871_600_000))
+        for (newest, requests, orders) in [
+            (now - hour, now - 25 * hour, now - (28 * 24 + 1) * hour),
+            (.epoch, now - 25 * hour, .epoch - 28 * 24 * hour),
+        ] {
+            let metadata = OffsetMetadata(watermark: 0, partitions: 1, newestTimestamp: newest)
+            #expect(configuration.foldStart(of: .requests, upTo: metadata, now: now) == requests)
+            #expect(configuration.foldStart(of: .orders, upTo: metadata, now: now) == orders)
+        }
+    }
+
     @Test("what was folded beside a transaction that is aborted is folded again")
     func abortedFold() throws {
         var worker = try worker(context())
@@ -160,7 +207,7 @@ struct PipelineTenantTests {
         assign(&worker.tenant, folded: 1)
         _ = try worker.tenant.take(records(0, 1..<2), from: 0, of: 0, time)
         worker.tenant.release(.toOthers)
-        let folds = worker.tenant.folds.offsets
+        let folds = worker.tenant.folds.orders.offsets
         let position = worker.tenant.position(topicPartition(0))
         #expect(folds == [0: 2, 1: 3] && position == nil)
         end(worker)
@@ -181,8 +228,8 @@ struct PipelineTenantTests {
         _ = try worker.tenant.take(records(0, 3..<6), from: 0, of: 0, time)
         worker.tenant.committed()
         let isLeft = worker.tenant.intake.next < worker.tenant.intake.extracted
-        worker.tenant.saveOrders(isLast: true)
-        let mark = worker.tenant.folds.checkpoint?.marks[0]?.offset
+        worker.tenant.saveStates(isLast: true)
+        let mark = worker.tenant.folds.orders.checkpoint?.marks[0]?.offset
         #expect(isLeft && mark == 4)
         end(worker)
     }

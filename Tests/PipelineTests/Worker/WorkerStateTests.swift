@@ -19,15 +19,17 @@ struct WorkerStateTests {
     @Test("a refold says its rate and when it will be done, every 10 s")
     func refoldReport() {
         let start = ContinuousClock.now
-        var report = RefoldReport(total: 1_000, now: start)
+        var report = RefoldReport(of: [.orders, .requests], total: 1_000, now: start)
         report.add(500)
         #expect(report.line(left: 750, now: start + .seconds(9)) == nil)
         #expect(
             report.line(left: 750, now: start + .seconds(10))
-                == "folds the state of orders: 50 records/s, 750 offsets left, ready in about 30 s")
+                == "folds the state of orders and requests: 50 records/s, 750 offsets left, ready in about 30 s")
         #expect(report.line(left: 700, now: start + .seconds(11)) == nil)
         report.add(300)
-        #expect(report.end(now: start + .seconds(20)) == "the state of orders is complete: 800 records in 20 s")
+        #expect(
+            report.end(now: start + .seconds(20))
+                == "the state of orders and requests is complete: 800 records in 20 s")
     }
 
     @Test("the tag of a record leads back to its event")

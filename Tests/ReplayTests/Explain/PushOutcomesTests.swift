@@ -41,6 +41,21 @@ struct PushOutcomesTests {
         return try #require(found?["pushes"] as? [[String: Any]])
     }
 
+    @Test("the outcomes of pushes are counted, each at its position, and are complete once all have one")
+    func counted() {
+        let others = String(repeating: "0b", count: 32)
+        var outcomes = PushOutcomes(
+            of: [position(5): Self.device, position(6): others, position(7): others], in: "notifications.dispatch")
+        #expect(outcomes.partitions == [0])
+        outcomes.note(.sample(at: 5))
+        outcomes.note(.sample(at: 5))
+        outcomes.note(.sample(.refused, at: 6))
+        outcomes.note(.sample(at: 8))
+        #expect(outcomes.counts == [.accepted: 1, .refused: 1] && !outcomes.areComplete)
+        outcomes.note(.sample(at: 7))
+        #expect(outcomes.counts == [.accepted: 2, .refused: 1] && outcomes.areComplete)
+    }
+
     @Test("outcomes are found by the coordinates of a push's record and of its copies, and others are not taken")
     func found() {
         var other = DeliveryRecord.sample(at: 5)

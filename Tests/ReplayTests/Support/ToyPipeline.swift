@@ -87,6 +87,7 @@ struct ToyPipeline: ~Copyable {
         for partition in 0..<Self.partitions {
             self.core.orders.assign(partition, watermark: TimerWatermark(Self.morning - 1), newest: 0)
         }
+        for partition in 0..<Self.requestPartitions { self.core.requests.states.assign(partition, newest: 0) }
     }
 
     /// The clock, if the record has no timestamp.

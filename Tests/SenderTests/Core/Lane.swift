@@ -1,4 +1,5 @@
 import Notifications
+import Pipeline
 import Testing
 
 @testable import Sender
@@ -25,7 +26,7 @@ struct Lane {
     ) {
         var settings = LaneSettings(
             dispatchTopics: hasBroadcasts ? ["dispatch", "dispatch.broadcasts"] : ["dispatch"],
-            partitions: 3, credentials: ["shop", "other"])
+            partitions: 3, provider: .fcm, credentials: ["shop", "other"])
         change(&settings)
         core = LaneCore(settings)
         let rest = [LaneOffset](
@@ -39,21 +40,21 @@ struct Lane {
 
     static func record(
         _ kind: PushKind = .orders, _ source: Int64, device: UInt64 = 1, expiresAt: WallTime = 100_000_000,
-        credential: Int? = 0, broadcast: Int64? = nil
+        credential: Int? = 0, request: String? = nil, broadcast: Int64? = nil
     ) -> LaneRecord {
         LaneRecord(
             kind: kind, partition: 0, source: source, device: device, deviceHash: String(repeating: "0a", count: 32),
             messageID: "\(kind == .orders ? "m" : "b")\(source)", platform: .fcm, credential: credential,
-            expiresAt: expiresAt, broadcast: broadcast)
+            expiresAt: expiresAt, requestID: request.map { RequestIDHash($0) }, broadcast: broadcast)
     }
 
     mutating func dispatch(
         _ kind: PushKind = .orders, device: UInt64 = 1, expiresAt: WallTime = 100_000_000, credential: Int? = 0,
-        broadcast: Int64? = nil, now: WallTime = 0
+        request: String? = nil, broadcast: Int64? = nil, now: WallTime = 0
     ) {
         let record = Self.record(
             kind, next[kind.index], device: device, expiresAt: expiresAt, credential: credential,
-            broadcast: broadcast)
+            request: request, broadcast: broadcast)
         logs[.dispatch(kind), default: [:]][record.source] = (record, nil, now)
         #expect(core.dispatch(record, now: now) == true)
         next[kind.index] += 1

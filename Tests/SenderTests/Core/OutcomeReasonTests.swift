@@ -11,7 +11,7 @@ struct OutcomeReasonTests {
     private func core() -> LaneCore {
         var core = LaneCore(
             LaneSettings(
-                dispatchTopics: ["dispatch"], partitions: 1, credentials: ["shop"]))
+                dispatchTopics: ["dispatch"], partitions: 1, provider: .fcm, credentials: ["shop"]))
         core.assign(0, committed: .init(repeating: Self.clean, count: 4), ends: [0, 0, 0, 0])
         core.recalled(0)
         _ = core.takeTransaction(now: 0)

@@ -10,7 +10,7 @@ struct RateShareTests {
 
     private func core(_ perMinute: [Int?]) -> LaneCore {
         var settings = LaneSettings(
-            dispatchTopics: ["dispatch"], partitions: 4,
+            dispatchTopics: ["dispatch"], partitions: 4, provider: .fcm,
             credentials: perMinute.indices.map { "credential \($0)" })
         settings.perMinute = perMinute
         return LaneCore(settings)
@@ -38,7 +38,8 @@ struct RateShareTests {
     func own() {
         #expect(shares(core([nil, nil])) == [nil, nil])
         #expect(
-            LaneSettings(dispatchTopics: ["dispatch"], partitions: 4, credentials: ["a", "b"]).perMinute == [nil, nil])
+            LaneSettings(dispatchTopics: ["dispatch"], partitions: 4, provider: .fcm, credentials: ["a", "b"]).perMinute
+                == [nil, nil])
         var core = core([600_000, nil, 60_000])
         #expect(shares(core) == [0, nil, 0])
         assign([0, 2, 3], to: &core)

@@ -1,4 +1,5 @@
 import Notifications
+import Pipeline
 import Telemetry
 import TestSupport
 import Testing
@@ -35,15 +36,18 @@ struct SenderMeterTests {
     }
 
     /// Counts one of everything.
-    private func countAll() {
+    private func countAll() throws {
         meter.answered(.fcm, status: 200, duration: .milliseconds(80))
         meter.committed(Self.transaction) { $0 == .tier(.orders, 1) ? "retry.1m" : "\($0)" }
         meter.unreadable("dispatch")
         meter.aborted()
         let board = SenderBoard()
-        board.set(SenderBoard.Lane(tokenAges: ["shop": .zero], lag: 4), of: .fcm)
+        board.set(SenderBoard.Lane(holds: [""], tokenAges: ["shop": .zero], lag: 4), of: .fcm)
         board.stop(.apns, because: "no such file")
         meter.observe(board)
+        let configuration = PipelineConfiguration(
+            kafka: [:], stateDirectory: "", rules: try ExtractionRules(), instanceID: "test")
+        meter.observe(ControlFollower(configuration, logger: Logger(label: "test"), metrics: Metrics()))
     }
 
     private func labels(of family: MetricsSnapshot.Family) -> [String] {
@@ -58,7 +62,7 @@ struct SenderMeterTests {
 
     @Test("docs/metrics.md has every metric of the sender with its labels, and no other")
     func metricsTable() throws {
-        countAll()
+        try countAll()
         var documented: [String: [String]] = [:]
         for row in try Page("docs/metrics.md").rows(below: "| Metric of the sender | Labels | Meaning |") {
             let cells = row.split(separator: "|")
@@ -70,8 +74,8 @@ struct SenderMeterTests {
     }
 
     @Test("A request counts by its status, or as one without an answer; a transaction by what it has committed")
-    func counts() {
-        countAll()
+    func counts() throws {
+        try countAll()
         meter.answered(.fcm, status: 200, duration: nil)
         meter.answered(.fcm, status: nil, duration: nil)
         let found = metrics.snapshot()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sender
 
-@Suite("The sender in a program of others", .timeLimit(.minutes(10)))
+@Suite("The sender in a program of others", .timeLimit(.minutes(30)))
 struct SenderServiceTests {
     /// A sender with a file for a credential of each provider, whose broker is away.
     private func sender(fcm: String, apns: String, log: LogEntries = LogEntries()) throws -> SenderService {

@@ -11,20 +11,23 @@ import Testing
 @Suite("What a lane reads of a dispatch record")
 struct LaneRecordReaderTests {
     /// Finds out what a lane makes of a record for FCM with this value and one more header.
-    private func finding(value: Int, header: Int, from stream: LaneStream = .dispatch(.orders)) throws
-        -> LaneRecordReader.Finding
-    {
-        let configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
+    private func finding(
+        value: Int, header: Int, named name: String = "order-id", control: String = "",
+        from stream: LaneStream = .dispatch(.orders)
+    ) throws -> LaneRecordReader.Finding {
+        var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
+        configuration.topics.control = control
+        let logger = Logger(label: "test", level: .critical)
         let context = try SenderContext(
-            RoleHost(), configuration,
-            BroadcastFollower(configuration, logger: Logger(label: "test", level: .critical), metrics: Metrics()),
-            start: nil, meter: SenderMeter(metrics: Metrics()))
+            RoleHost(), configuration, BroadcastFollower(configuration, logger: logger, metrics: Metrics()),
+            ControlFollower(configuration, logger: logger, metrics: Metrics()), start: nil,
+            meter: SenderMeter(metrics: Metrics()))
         var reader = LaneRecordReader(context, .fcm)
         let texts =
             [
                 String(repeating: "0", count: 64), String(repeating: "v", count: value), "message-id", "m", "platform",
                 "fcm",
-                "expires-at", "1", "order-id", String(repeating: "h", count: header),
+                "expires-at", "1", name, String(repeating: "h", count: header),
             ] + (stream.tier == nil ? [] : ["\(RetryNote.header)", RetryNote(offset: 7, attempts: 1, used: 0).text])
         let bytes = texts.map { text in
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
@@ -37,6 +40,17 @@ struct LaneRecordReaderTests {
             topic: "dispatch", partition: 0, offset: 7, timestamp: nil, key: bytes[0], value: bytes[1],
             headers: 0..<headers.count)
         return reader.read(record, headers, from: stream)
+    }
+
+    @Test("§13: the id of a request is read where topic.control is set", arguments: ["", "notifications.control"])
+    func requestID(control: String) throws {
+        for (name, isRequest) in [("request-id", true), ("order-id", false)] {
+            guard case .own(let record, _) = try finding(value: 2, header: 3, named: name, control: control) else {
+                Issue.record("not read")
+                continue
+            }
+            #expect(record.requestID == (isRequest && !control.isEmpty ? RequestIDHash("hhh") : nil))
+        }
     }
 
     @Test(

@@ -9,7 +9,7 @@ import Testing
 @testable import Sender
 @testable import Streaming
 
-@Suite("A lane and its clients", .timeLimit(.minutes(10)))
+@Suite("A lane and its clients", .timeLimit(.minutes(30)))
 struct LaneTenantTests {
     private let cluster: MockCluster
     private let configuration: PipelineConfiguration
@@ -37,7 +37,8 @@ struct LaneTenantTests {
 
     private func context() throws -> SenderContext {
         try SenderContext(
-            host, configuration, BroadcastFollower(configuration, logger: logger, metrics: Metrics()), start: nil,
+            host, configuration, BroadcastFollower(configuration, logger: logger, metrics: Metrics()),
+            ControlFollower(configuration, logger: logger, metrics: Metrics()), start: nil,
             meter: SenderMeter(metrics: Metrics()))
     }
 

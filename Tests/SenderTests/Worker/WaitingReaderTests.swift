@@ -5,7 +5,7 @@ import Testing
 @testable import KafkaClient
 @testable import Sender
 
-@Suite("What waits in Kafka is read again", .timeLimit(.minutes(10)))
+@Suite("What waits in Kafka is read again", .timeLimit(.minutes(30)))
 struct WaitingReaderTests {
     @Test("behind a batch that cannot be decompressed, too: what is wanted of a partition is before it or behind it")
     func bomb() throws {

@@ -11,7 +11,7 @@ package enum DeliveryOutcome: String, CaseIterable, Sendable, Encodable {
     case refused
     /// It was tried until its time was over, or for the longest time that is allowed.
     case gaveUp = "gave_up"
-    /// Its broadcast was cancelled or replaced before it was accepted.
+    /// Its request was cancelled, or its broadcast cancelled or replaced, before it was accepted.
     case cancelled
     /// A newer push of its device, with the collapse key that both their requests set, was waiting when it was its turn.
     case superseded

@@ -3,97 +3,128 @@ import NotificationPayload
 
 extension BroadcastExtractor {
     /// A lifetime from its publication, or an instant.
+    ///
+    /// - Parameter publishedAt: nil if it is refused.
     func expiry(
-        of members: BroadcastMembers, publishedAt: WallTime
-    ) throws(DeadLetter) -> Broadcast.Expiry {
+        of members: BroadcastMembers, publishedAt: WallTime?
+    ) throws(RequestFinding) -> Broadcast.Expiry {
         guard let value = members.present(.expiry), let expiry = Broadcast.Expiry(value) else {
-            throw members.wrong(.expiry, .expiry)
+            try findings.refuse(members.wrong(.expiry, .expiry))
+            return .lifetime(milliseconds: 0)
         }
         let validity =
             switch expiry {
             case .lifetime(let milliseconds): milliseconds
-            case .instant(let milliseconds): WallTime(milliseconds: milliseconds) - publishedAt
+            case .instant(let milliseconds): publishedAt.map { WallTime(milliseconds: milliseconds) - $0 } ?? 0
             }
-        guard validity <= BroadcastNotification.longestValidity else { throw .tooLongValidity(validity) }
+        if validity > BroadcastNotification.longestValidity {
+            try findings.refuse(RequestFinding(.tooLongValidity(validity), at: BroadcastMembers.pointer(.expiry)))
+        }
         return expiry
     }
 
     /// - Parameter unknown: counts a type that document 4 does not list.
-    func display(_ members: BroadcastMembers, _ unknown: inout Int) throws(DeadLetter) -> Broadcast.Display {
-        guard let name = members.present(.notificationType)?.string else {
-            throw members.wrong(.notificationType, .displayType)
-        }
-        let kind = Broadcast.Display.Kind(rawValue: String(name))
+    func display(_ members: BroadcastMembers, _ unknown: inout Int) throws(RequestFinding) -> Broadcast.Display {
+        let name = members.present(.notificationType)?.string
+        if name == nil { try findings.refuse(members.wrong(.notificationType, .displayType)) }
+        let kind = name.flatMap { Broadcast.Display.Kind(rawValue: String($0)) }
         if kind == nil { unknown += 1 }
         return Broadcast.Display(
             kind: kind ?? .others, isCancellable: try isCancellable(members), poster: try poster(of: members),
             texts: try texts(of: members))
     }
 
-    func nonDisplay(_ members: BroadcastMembers) throws(DeadLetter) -> Broadcast.NonDisplay {
-        guard let name = members.present(.notificationType)?.string else {
-            throw members.wrong(.notificationType, .nonDisplayType)
+    func nonDisplay(_ members: BroadcastMembers) throws(RequestFinding) -> Broadcast.NonDisplay {
+        let name = members.present(.notificationType)?.string
+        let kind = name.flatMap { Broadcast.NonDisplay.Kind(rawValue: String($0)) }
+        if kind == nil {
+            try findings.refuse(
+                name.map {
+                    RequestFinding(.unknownNonDisplayType($0.bytes), at: BroadcastMembers.pointer(.notificationType))
+                } ?? members.wrong(.notificationType, .nonDisplayType))
         }
-        guard let kind = Broadcast.NonDisplay.Kind(rawValue: String(name)) else {
-            throw .unknownNonDisplayType(name.bytes)
-        }
-        let data = try members.string(.data).map { String(decoding: $0, as: UTF8.self) }
-        return Broadcast.NonDisplay(kind: kind, data: data)
+        let data = try findings.attempt(try members.string(.data)).map { String(decoding: $0, as: UTF8.self) }
+        return Broadcast.NonDisplay(kind: kind ?? .enableFeature, data: data)
     }
 
     /// Without `type` the user can dismiss it.
-    private func isCancellable(_ members: BroadcastMembers) throws(DeadLetter) -> Bool {
+    private func isCancellable(_ members: BroadcastMembers) throws(RequestFinding) -> Bool {
         guard let value = members.present(.type) else { return true }
         if let text = value.string {
             if text == "cancellable" { return true }
             if text == "non-cancellable" { return false }
         }
-        throw members.wrong(.type, .cancellation)
+        try findings.refuse(members.wrong(.type, .cancellation))
+        return true
     }
 
-    private func poster(of members: BroadcastMembers) throws(DeadLetter) -> String? {
+    private func poster(of members: BroadcastMembers) throws(RequestFinding) -> String? {
         guard let value = members.present(.poster) else { return nil }
         let start: StaticString = "https://"
         guard let url = value.string?.bytes, url.hasPrefix(start), url.count > start.utf8CodeUnitCount,
             !url.contains(where: { $0 <= 0x20 || $0 == 0x7F })
-        else { throw members.wrong(.poster, .poster) }
+        else {
+            try findings.refuse(members.wrong(.poster, .poster))
+            return nil
+        }
         return String(decoding: url, as: UTF8.self)
     }
 
-    private func texts(of members: BroadcastMembers) throws(DeadLetter) -> [Broadcast.Text] {
-        guard let list = members.present(.fields), list.isArray else { throw members.wrong(.fields, .fields) }
+    private func texts(of members: BroadcastMembers) throws(RequestFinding) -> [Broadcast.Text] {
+        guard let list = members.present(.fields), list.isArray else {
+            try findings.refuse(members.wrong(.fields, .fields))
+            return []
+        }
+        let count = list.elementCount
+        guard (1...BroadcastNotification.mostLanguages).contains(count) else {
+            try findings.refuse(RequestFinding(.languageCount(count), at: BroadcastMembers.pointer(.fields)))
+            return []
+        }
         var texts: [Broadcast.Text] = []
         var elements = list.elements
-        var count = 0
         while let element = elements.next() {
-            count += 1
-            guard count <= BroadcastNotification.mostLanguages else { continue }
-            let text = try text(element, count - 1)
-            if let first = texts.firstIndex(where: { LanguageTag.isSame($0.language.utf8, text.language.utf8) }) {
-                throw .repeatedLanguage(text.language, count - 1, first: first)
+            let text = try text(element, texts.count)
+            if !text.language.isEmpty,
+                let first = texts.firstIndex(where: { LanguageTag.isSame($0.language.utf8, text.language.utf8) })
+            {
+                try findings.refuse(
+                    RequestFinding(
+                        .repeatedLanguage(text.language, texts.count, first: first),
+                        at: "/fields/\(texts.count)/language"))
             }
             texts.append(text)
         }
-        guard (1...BroadcastNotification.mostLanguages).contains(count) else { throw .languageCount(count) }
         return texts
     }
 
-    private func text(_ element: JSONValue, _ index: Int) throws(DeadLetter) -> Broadcast.Text {
+    /// The text of one language; what is refused is empty.
+    private func text(_ element: JSONValue, _ index: Int) throws(RequestFinding) -> Broadcast.Text {
         let holder = "fields[\(index)]"
-        guard element.isObject else { throw .badRequest(holder, element, .object) }
-        let members = BroadcastTextMembers(element)
-        if let unknown = members.unknown {
-            throw .unknownMember(unknown.bytes, of: holder, allowed: BroadcastTextMember.allCases.map(\.rawValue))
+        let pointer = "/fields/\(index)"
+        guard element.isObject else {
+            try findings.refuse(RequestFinding(.badRequest(holder, element, .object), at: pointer))
+            return Broadcast.Text(language: "", title: "", message: "")
         }
-        func string(_ name: BroadcastTextMember) throws(DeadLetter) -> String {
+        let members = BroadcastTextMembers(element)
+        try members.refuseUnknownMembers(
+            findings, of: holder, at: pointer, allowed: BroadcastTextMember.allCases.map(\.rawValue))
+        func wrong(_ name: BroadcastTextMember, _ expected: RequestValue) -> RequestFinding {
+            RequestFinding(
+                .badRequest("\(holder).\(name.rawValue)", members[name], expected), at: "\(pointer)/\(name.rawValue)")
+        }
+        func string(_ name: BroadcastTextMember) throws(RequestFinding) -> String {
             guard let text = members.present(name)?.string else {
-                throw .badRequest("\(holder).\(name.rawValue)", members[name], .requiredString)
+                try findings.refuse(wrong(name, .requiredString))
+                return ""
             }
             return String(text)
         }
-        let language = try string(.language)
-        guard LanguageTag.isTag(language.utf8), language.utf8.count <= BroadcastNotification.longestLanguage else {
-            throw .badRequest("\(holder).language", members[.language], .language)
+        var language = try string(.language)
+        let isTag =
+            LanguageTag.isTag(language.utf8) && language.utf8.count <= BroadcastNotification.longestLanguage
+        if !language.isEmpty, !isTag {
+            try findings.refuse(wrong(.language, .language))
+            language = ""
         }
         return Broadcast.Text(language: language, title: try string(.title), message: try string(.message))
     }

@@ -11,38 +11,54 @@ package struct BroadcastExtractor: ~Copyable {
     private var envelopes = EnvelopeReader()
     private var identity = MessageIdentity()
     var arena = TextArena()
+    /// Gets everything that is wrong with the broadcast that is read; nil: its first problem is enough.
+    let findings: RequestFindings?
 
-    package init() {}
+    package init(findings: RequestFindings? = nil) {
+        self.findings = findings
+    }
 
     /// Reads a record. Never traps, whatever the bytes.
     ///
     /// - Parameter headers: those of the record.
     package mutating func extract(_ record: EventRecord, headers: ArraySlice<EventHeader>) -> BroadcastOutcome {
-        do throws(DeadLetter) {
+        findings?.removeAll()
+        do throws(RequestFinding) {
             guard let value = record.value else {
-                guard let key = record.key, !key.isEmpty else { throw .cancelledNothing }
+                guard let key = record.key, !key.isEmpty else { throw RequestFinding(.cancelledNothing) }
                 return .cancelled(String(decoding: key, as: UTF8.self))
             }
             arena.truncate()
-            var attributes = RecordHeaders(headers)
-            let members = try envelopes.body(of: value, attributes: &attributes, texts: &arena) { BroadcastMembers($0) }
-            return .published(try read(members, of: record))
+            return .published(try read(try members(of: value, headers: headers), of: record))
         } catch {
-            return .deadLetter(error)
+            return .deadLetter(findings.letter(error))
         }
     }
 
-    /// Checks everything in this order: the first problem is the dead letter's.
+    private mutating func members(
+        of value: UnsafeRawBufferPointer, headers: ArraySlice<EventHeader>
+    ) throws(RequestFinding) -> BroadcastMembers {
+        var attributes = RecordHeaders(headers)
+        do throws(DeadLetter) {
+            return try envelopes.body(of: value, attributes: &attributes, texts: &arena) { BroadcastMembers($0) }
+        } catch {
+            throw RequestFinding(error)
+        }
+    }
+
+    /// Checks everything in this order: the first problem is the dead letter's. What depends on a member that is refused
+    /// is not checked: without its `actiontype` nothing is known of a broadcast.
     private mutating func read(
         _ members: BroadcastMembers, of record: EventRecord
-    ) throws(DeadLetter) -> BroadcastNotification {
+    ) throws(RequestFinding) -> BroadcastNotification {
         let isDisplay = try isDisplay(members)
         try refuseOthers(of: members, isDisplay: isDisplay)
-        guard let id = arena.text(members.present(.notificationID)) else { throw members.wrong(.notificationID, .text) }
-        guard let key = record.key, sameBytes(key, id) else { throw .keyOfBroadcast(record.key, id: id) }
+        let id = try id(of: members, record)
         let (audience, channel) = try audience(of: members)
-        let publishedAt = try members.time(.publishedAt) ?? record.clampedTime
-        let expiry = try expiry(of: members, publishedAt: publishedAt)
+        let given = try findings.attempt(try members.time(.publishedAt))
+        let publishedAt = given ?? record.clampedTime
+        let isPublicationKnown = given != nil || members.present(.publishedAt) == nil
+        let expiry = try expiry(of: members, publishedAt: isPublicationKnown ? publishedAt : nil)
         var unknownKinds = 0
         let content: BroadcastNotification.Content =
             if isDisplay {
@@ -50,6 +66,7 @@ package struct BroadcastExtractor: ~Copyable {
             } else {
                 .nonDisplay(try nonDisplay(members))
             }
+        try findings.end()
         notes.unknownTypes += unknownKinds
         return BroadcastNotification(
             notificationID: String(decoding: id, as: UTF8.self),
@@ -57,39 +74,60 @@ package struct BroadcastExtractor: ~Copyable {
             publishedAt: publishedAt, expiry: expiry, content: content)
     }
 
-    private func isDisplay(_ members: BroadcastMembers) throws(DeadLetter) -> Bool {
+    private func isDisplay(_ members: BroadcastMembers) throws(RequestFinding) -> Bool {
         let text = members.present(.actionType)?.string
         if let text, text == "display" { return true }
         if let text, text == "non-display" { return false }
         throw members.wrong(.actionType, .actionType)
     }
 
-    private func refuseOthers(of members: BroadcastMembers, isDisplay: Bool) throws(DeadLetter) {
+    /// The broadcast's id, which is also the key of its record.
+    private mutating func id(
+        of members: BroadcastMembers, _ record: EventRecord
+    ) throws(RequestFinding) -> UnsafeRawBufferPointer {
+        guard let id = arena.text(members.present(.notificationID)) else {
+            try findings.refuse(members.wrong(.notificationID, .text))
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        if record.key.map({ sameBytes($0, id) }) != true {
+            try findings.refuse(
+                RequestFinding(.keyOfBroadcast(record.key, id: id), at: BroadcastMembers.pointer(.notificationID)))
+        }
+        return id
+    }
+
+    private func refuseOthers(of members: BroadcastMembers, isDisplay: Bool) throws(RequestFinding) {
         let allowed = isDisplay ? BroadcastMember.display : BroadcastMember.nonDisplay
-        let other = BroadcastMember.allCases.first { members[$0] != nil && !allowed.contains($0) }
-        guard var name = members.unknown.map({ String($0) }) ?? other?.rawValue else { return }
-        throw name.withUTF8 { name in
-            DeadLetter.unknownMember(
-                UnsafeRawBufferPointer(name), of: isDisplay ? "a display broadcast" : "a non-display broadcast",
-                allowed: allowed.map(\.rawValue))
+        let names = allowed.map(\.rawValue)
+        let holder = isDisplay ? "a display broadcast" : "a non-display broadcast"
+        try members.refuseUnknownMembers(findings, of: holder, at: "", allowed: names)
+        for other in BroadcastMember.allCases where members[other] != nil && !allowed.contains(other) {
+            var name = other.rawValue
+            let letter = name.withUTF8 {
+                DeadLetter.unknownMember(UnsafeRawBufferPointer($0), of: holder, allowed: names)
+            }
+            try findings.refuse(RequestFinding(letter, at: BroadcastMembers.pointer(other)))
         }
     }
 
     /// Exactly one channel: `audience`, otherwise `channel/` and the document's `channel`, otherwise everybody's.
     private func audience(
         of members: BroadcastMembers
-    ) throws(DeadLetter) -> (audience: String, channel: String?) {
-        let channel = try members.string(.channel).map { String(decoding: $0, as: UTF8.self) }
+    ) throws(RequestFinding) -> (audience: String, channel: String?) {
+        let channel = try findings.attempt(try members.string(.channel)).map { String(decoding: $0, as: UTF8.self) }
         guard let value = members.present(.audience) else {
             guard let channel else { return (BroadcastAudience.general, nil) }
             let audience = "\(Audience.channel.prefix)\(channel)"
-            guard BroadcastAudience.isChannel(audience) else { throw members.wrong(.channel, .channelID) }
+            if !BroadcastAudience.isChannel(audience) { try findings.refuse(members.wrong(.channel, .channelID)) }
             return (audience, channel)
         }
-        guard channel == nil else { throw .bothThere("audience", "channel") }
-        guard let text = value.string?.bytes else { throw members.wrong(.audience, .channel) }
-        let audience = String(decoding: text, as: UTF8.self)
-        guard BroadcastAudience.isChannel(audience) else { throw members.wrong(.audience, .channel) }
+        let audience = value.string.map { String($0) } ?? ""
+        if members.present(.channel) != nil {
+            try findings.refuse(
+                RequestFinding(.bothThere("audience", "channel"), at: BroadcastMembers.pointer(.audience)))
+        } else if !BroadcastAudience.isChannel(audience) {
+            try findings.refuse(members.wrong(.audience, .channel))
+        }
         return (audience, nil)
     }
 

@@ -6,7 +6,11 @@ struct Request {
     /// The record's header, where it may go on.
     let traceparent: UnsafeRawBufferPointer?
     let kind: RequestNotification.Content
+    /// Its own, or that of its envelope.
+    let id: UnsafeRawBufferPointer?
     let messageID: UnsafeRawBufferPointer
+    /// Nil where it has no id of its own, and so cannot be known.
+    let sighting: RequestSighting?
     let eventTime: WallTime
     let expiresAt: WallTime
     let fcmExpiresAt: WallTime

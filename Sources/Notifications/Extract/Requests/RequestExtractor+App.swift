@@ -3,22 +3,24 @@ import NotificationPayload
 
 extension RequestExtractor {
     /// Document 2's object (docs/rules.md §9).
-    mutating func readApp(_ members: AppMembers) throws(DeadLetter) -> RequestContent {
-        try members.refuseUnknownMembers()
+    mutating func readApp(_ members: AppMembers) throws(RequestFinding) -> RequestContent {
+        try members.refuseUnknownMembers(findings)
         var content = RequestContent()
-        content.title = try members.requiredString(.title)
-        content.body = try members.requiredString(.body)
+        content.title = try findings.attempt(try members.requiredString(.title))
+        content.body = try findings.attempt(try members.requiredString(.body))
         if let value = members.present(.imageURL) {
-            guard let image = value.string?.bytes, image.hasPrefix("https://") || image.hasPrefix("http://") else {
-                throw members.wrong(.imageURL, .imageURL)
+            if let image = value.string?.bytes, image.hasPrefix("https://") || image.hasPrefix("http://") {
+                content.image = image
+            } else {
+                try findings.refuse(members.wrong(.imageURL, .imageURL))
             }
-            content.image = image
         }
         guard let data = try members.object(.data) else { throw members.wrong(.data, .object) }
         readData(data)
-        try refuseReservedKeys(in: "app.data", isMessage: false)
-        if content.image != nil, custom.position(of: "imageUrl") != nil {
-            throw .bothThere("app.imageUrl", "app.data.imageUrl")
+        try refuseReservedKeys(in: "app.data", at: "/app/data", isMessage: false)
+        if members.present(.imageURL) != nil, custom.position(of: "imageUrl") != nil {
+            try findings.refuse(
+                RequestFinding(.bothThere("app.imageUrl", "app.data.imageUrl"), at: AppMembers.pointer(.imageURL)))
         }
         try checkType()
         noteOverwrittenKey()
@@ -38,19 +40,18 @@ extension RequestExtractor {
     }
 
     /// What the type fixes and expects (docs/rules.md §9.1).
-    private mutating func checkType() throws(DeadLetter) {
-        guard let position = custom.position(of: "type"), let value = custom.value(position) else {
-            throw .badRequest("app.data.type", nil, .text)
-        }
+    private mutating func checkType() throws(RequestFinding) {
+        let place = custom.position(of: "type")
+        let value = place.flatMap { custom.value($0) }
         // Only whether it is a text: it is compared and sent as it is.
-        guard value.isNumber || value.string?.bytes.trimmed.isEmpty == false else {
-            throw .badRequest("app.data.type", value, .text)
+        guard let position = place, let value, value.isNumber || value.string?.bytes.trimmed.isEmpty == false else {
+            return try findings.refuse(RequestFinding(.badRequest("app.data.type", value, .text), at: "/app/data/type"))
         }
         let name = custom.text(position)
         guard let type = types.type(named: name) else {
             switch rules.unknownTypes {
             case .send: oddities.unknownTypes += 1
-            case .deadLetter: throw .unknownAppType(name)
+            case .deadLetter: try findings.refuse(RequestFinding(.unknownAppType(name), at: "/app/data/type"))
             }
             return
         }
@@ -62,10 +63,8 @@ extension RequestExtractor {
         }
     }
 
-    /// Adds a fixed pair that is absent.
-    ///
-    /// - Throws: if its key has another value.
-    private mutating func fix(_ pair: KnownAppTypes.Pair, of type: KnownAppTypes.Known) throws(DeadLetter) {
+    /// Adds a fixed pair that is absent, and refuses its key with another value.
+    private mutating func fix(_ pair: KnownAppTypes.Pair, of type: KnownAppTypes.Known) throws(RequestFinding) {
         let key = types.bytes(pair.key)
         let value = types.bytes(pair.value)
         guard let position = custom.position(of: key) else {
@@ -76,7 +75,10 @@ extension RequestExtractor {
         if let flag = pair.flag, found.equalsIgnoringCase(flag ? "true" : "false") {
             custom.replace(position, by: value)
         } else if !sameBytes(found, value) {
-            throw .fixedPair(key, found: found, type: types.bytes(type.name), value: value)
+            try findings.refuse(
+                RequestFinding(
+                    .fixedPair(key, found: found, type: types.bytes(type.name), value: value),
+                    at: "/app/data/\(RequestFinding.escape(String(decoding: key, as: UTF8.self)))"))
         }
     }
 }

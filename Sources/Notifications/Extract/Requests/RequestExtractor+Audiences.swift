@@ -5,31 +5,39 @@ extension RequestExtractor {
     private static var maxAudiences: Int { 1_000 }
 
     /// One audience, or a list of them; repeated ones count once.
-    mutating func readAudiences(of members: RequestMembers) throws(DeadLetter) {
+    mutating func readAudiences(of members: RequestMembers) throws(RequestFinding) {
         audiences.removeAll()
-        guard let value = members.present(.audience) else { throw members.wrong(.audience, .audience) }
-        guard value.isArray else {
-            guard let name = value.string?.bytes, Audience(of: name) != nil else {
-                throw members.wrong(.audience, .audience)
-            }
-            guard permits(name) else { throw .audienceNotPermitted("audience", name, permitted: rules.audiences) }
-            _ = audiences.insert(name)
-            return
+        guard let value = members.present(.audience), value.isArray else {
+            return try readAudience(members.present(.audience) ?? members[.audience], nil)
         }
-        let count = Self.count(value)
-        guard count > 0, count <= Self.maxAudiences else { throw .audienceCount(count) }
+        let count = value.elementCount
+        guard count > 0, count <= Self.maxAudiences else {
+            return try findings.refuse(RequestFinding(.audienceCount(count), at: RequestMembers.pointer(.audience)))
+        }
         var elements = value.elements
         var index = 0
         while let element = elements.next() {
-            guard let name = element.string?.bytes, Audience(of: name) != nil else {
-                throw .badRequest("audience[\(index)]", element, .audience)
-            }
-            guard permits(name) else {
-                throw .audienceNotPermitted("audience[\(index)]", name, permitted: rules.audiences)
-            }
-            _ = audiences.insert(name)
+            try readAudience(element, index)
             index += 1
         }
+    }
+
+    /// - Parameter index: in a list; nil: the only one.
+    private mutating func readAudience(_ value: JSONValue?, _ index: Int?) throws(RequestFinding) {
+        /// - Parameter letter: gets the place as a sentence names it.
+        func refuse(_ letter: (String) -> DeadLetter) throws(RequestFinding) {
+            let place = index.map { (sentence: "[\($0)]", pointer: "/\($0)") } ?? (sentence: "", pointer: "")
+            try findings.refuse(
+                RequestFinding(
+                    letter("audience" + place.sentence), at: RequestMembers.pointer(.audience) + place.pointer))
+        }
+        guard let name = value?.string?.bytes, Audience(of: name) != nil else {
+            return try refuse { .badRequest($0, value, .audience) }
+        }
+        guard permits(name) else {
+            return try refuse { .audienceNotPermitted($0, name, permitted: rules.audiences) }
+        }
+        _ = audiences.insert(name)
     }
 
     /// Whether `requests.audiences` has it.
@@ -39,14 +47,5 @@ extension RequestExtractor {
                 pattern.hasSuffix("*")
                     ? name.starts(with: pattern.utf8.dropLast()) : name.elementsEqual(pattern.utf8)
             }
-    }
-
-    private static func count(_ array: JSONValue) -> Int {
-        var elements = array.elements
-        var count = 0
-        while elements.next() != nil {
-            count += 1
-        }
-        return count
     }
 }

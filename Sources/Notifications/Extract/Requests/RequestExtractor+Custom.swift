@@ -3,11 +3,20 @@ import JSONReader
 /// What is the same for `app.data` and `message.extras` (docs/rules.md §8.6).
 extension RequestExtractor {
     /// Refuses keys that Carillon, a provider or an app gives a meaning of its own, whatever their value.
-    func refuseReservedKeys(in holder: StaticString, isMessage: Bool) throws(DeadLetter) {
+    ///
+    /// - Parameters:
+    ///   - holder: as a sentence names it.
+    ///   - pointer: to it.
+    func refuseReservedKeys(in holder: StaticString, at pointer: StaticString, isMessage: Bool) throws(RequestFinding) {
         for key in custom.ownKeys {
-            guard !key.isEmpty else { throw .emptyKey(in: holder) }
+            if key.isEmpty { try findings.refuse(RequestFinding(.emptyKey(in: holder), at: "\(pointer)/")) }
             let owner = isMessage && JSONText(key) == "type" ? .otherPushes : KeyOwner(of: key)
-            if let owner { throw .reservedKey(key, in: holder, for: owner.name) }
+            if let owner {
+                try findings.refuse(
+                    RequestFinding(
+                        .reservedKey(key, in: holder, for: owner.name),
+                        at: "\(pointer)/\(RequestFinding.escape(String(decoding: key, as: UTF8.self)))"))
+            }
         }
     }
 

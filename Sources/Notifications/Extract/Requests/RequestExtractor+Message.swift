@@ -2,51 +2,66 @@ import JSONReader
 
 extension RequestExtractor {
     /// Document 5's object (docs/rules.md §10).
-    mutating func readMessage(_ members: MessageMembers) throws(DeadLetter) -> RequestContent {
-        try members.refuseUnknownMembers()
+    mutating func readMessage(_ members: MessageMembers) throws(RequestFinding) -> RequestContent {
+        try members.refuseUnknownMembers(findings)
         var content = RequestContent()
-        content.title = try members.string(.title)
-        content.body = try members.string(.body)
-        content.titleKey = try members.string(.titleKey)
+        content.title = try string(.title, in: members)
+        content.body = try string(.body, in: members)
+        content.titleKey = try string(.titleKey, in: members)
         content.titleArguments = try arguments(.titleArguments, of: .titleKey, in: members)
-        content.bodyKey = try members.string(.bodyKey)
+        content.bodyKey = try string(.bodyKey, in: members)
         content.bodyArguments = try arguments(.bodyArguments, of: .bodyKey, in: members)
         content.badge = try badge(of: members)
-        content.sound = try members.string(.sound)
-        content.icon = try members.string(.icon)
-        content.category = try members.string(.category)
-        content.collapseKey = try members.string(.collapseKey)
-        content.validUntil = try members.time(.validUntil)
-        content.isSilent = try members.flag(.silent) ?? false
+        content.sound = try string(.sound, in: members)
+        content.icon = try string(.icon, in: members)
+        content.category = try string(.category, in: members)
+        content.collapseKey = try string(.collapseKey, in: members)
+        content.validUntil = try findings.attempt(try members.time(.validUntil))
+        let silent = try findings.attempt(try members.flag(.silent))
+        content.isSilent = silent ?? false
         let isShown =
-            content.title != nil || content.body != nil || content.titleKey != nil || content.bodyKey != nil
-        guard isShown || content.isSilent else { throw .nothingToShow }
+            members.present(.title) != nil || members.present(.body) != nil || members.present(.titleKey) != nil
+            || members.present(.bodyKey) != nil
+        let maybeSilent = silent ?? (members.present(.silent) != nil)
+        if !isShown, !maybeSilent { try findings.refuse(RequestFinding(.nothingToShow, at: "/message")) }
         custom.begin(.json)
-        if let extras = try members.object(.extras) {
+        if let extras = try findings.attempt(try members.object(.extras)) {
             var cursor = extras.members
             while let (name, value) = cursor.next() {
                 custom.set(name.bytes, value)
             }
-            try refuseReservedKeys(in: "message.extras", isMessage: true)
+            try refuseReservedKeys(in: "message.extras", at: "/message/extras", isMessage: true)
             noteOverwrittenKey()
             // Nobody could tap it (docs/rules.md §10).
-            if linkOrder(), content.isSilent { throw .silentLink }
+            if linkOrder(), content.isSilent { try findings.refuse(RequestFinding(.silentLink, at: "/message")) }
         }
         return content
+    }
+
+    private func string(
+        _ name: MessageMember, in members: MessageMembers
+    ) throws(RequestFinding) -> UnsafeRawBufferPointer? {
+        try findings.attempt(try members.string(name))
     }
 
     /// A list that is not empty needs its key.
     private func arguments(
         _ name: MessageMember, of key: MessageMember, in members: MessageMembers
-    ) throws(DeadLetter) -> JSONValue? {
-        guard let list = try members.strings(name) else { return nil }
-        guard members.present(key) != nil else { throw .argumentsAlone(name.rawValue, without: key.rawValue) }
+    ) throws(RequestFinding) -> JSONValue? {
+        guard let list = try findings.attempt(try members.strings(name, findings)) else { return nil }
+        if members.present(key) == nil {
+            try findings.refuse(
+                RequestFinding(.argumentsAlone(name.rawValue, without: key.rawValue), at: MessageMembers.pointer(name)))
+        }
         return list
     }
 
-    private func badge(of members: MessageMembers) throws(DeadLetter) -> Int32? {
+    private func badge(of members: MessageMembers) throws(RequestFinding) -> Int32? {
         guard let value = members.present(.badge) else { return nil }
-        guard let badge = value.integer, badge >= 0, badge <= Int32.max else { throw members.wrong(.badge, .badge) }
+        guard let badge = value.integer, badge >= 0, badge <= Int32.max else {
+            try findings.refuse(members.wrong(.badge, .badge))
+            return nil
+        }
         return Int32(badge)
     }
 }

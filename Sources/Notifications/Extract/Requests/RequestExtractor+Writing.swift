@@ -1,3 +1,4 @@
+import Digests
 import JSONReader
 
 extension RequestExtractor {
@@ -13,6 +14,7 @@ extension RequestExtractor {
         var notification = RequestNotification(
             audiences: firstAudience..<batch.audiences.count, expiresAt: request.expiresAt,
             fcmExpiresAt: request.fcmExpiresAt, data: .empty, custom: .empty)
+        notification.id = request.id.map { batch.append(requestID: $0) }
         notification.isSilent = content.isSilent
         notification.priority = request.priority
         notification.collapseKey = request.collapseKey.map { batch.append(collapseKey: $0) }
@@ -102,16 +104,25 @@ extension EventBatch {
 
     /// A key that no header can hold is replaced by its hash (docs/rules.md §8.5).
     fileprivate mutating func append(collapseKey key: UnsafeRawBufferPointer) -> TextRange {
+        guard CollapseKey.isSafe(key) else { return append(hashOf: key) }
         let start = text.count
-        if CollapseKey.isSafe(key) {
-            text.appendEscaped(key)
-        } else {
-            text.append(upTo: CollapseKey.hashCount) { end in
-                CollapseKey.writeHash(of: key, to: end)
-                return end + CollapseKey.hashCount
-            }
-        }
+        text.appendEscaped(key)
         return TextRange(start: start, count: text.count - start)
+    }
+
+    /// An id that is too long for a header is replaced by its hash (docs/rules.md §8.1).
+    fileprivate mutating func append(requestID id: UnsafeRawBufferPointer) -> TextRange {
+        RequestID.isPlain(id) ? append(id) : append(hashOf: id)
+    }
+
+    private mutating func append(hashOf text: UnsafeRawBufferPointer) -> TextRange {
+        let start = self.text.count
+        let digits = 64
+        self.text.append(upTo: digits) { end in
+            SHA256.withHash(of: text) { Hex.write($0, to: end) }
+            return end + digits
+        }
+        return TextRange(start: start, count: self.text.count - start)
     }
 
     /// The last member of the data and of an APNs payload.

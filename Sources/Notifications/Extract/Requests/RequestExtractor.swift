@@ -11,6 +11,8 @@ package struct RequestExtractor: ~Copyable {
 
     let rules: RequestRules
     let types: KnownAppTypes
+    /// Gets everything that is wrong with the request that is read; nil: its first problem is enough.
+    let findings: RequestFindings?
     var envelopes = EnvelopeReader()
     private var identity = MessageIdentity()
     var arena = TextArena()
@@ -19,29 +21,41 @@ package struct RequestExtractor: ~Copyable {
     var custom = CustomMembers()
     var oddities = RequestNotes()
 
-    package init(rules: RequestRules) {
+    package init(rules: RequestRules, findings: RequestFindings? = nil) {
         self.rules = rules
+        self.findings = findings
         types = KnownAppTypes(rules.appTypes)
+    }
+
+    /// The same, each request by itself.
+    package mutating func extract(_ record: Int, in batch: inout EventBatch) -> ExtractionOutcome {
+        var nothing = NoHistory()
+        return extract(record, in: &batch, history: &nothing)
     }
 
     /// Extracts `batch.records[record]` and appends its notification, what it says, its audiences and their text.
     ///
     /// Never throws and never traps, whatever the bytes. Unless it returns `.notifications`, the batch is unchanged.
     /// One request appends at most 80 MB of text, so stop at ``EventBatch/isFull``.
-    package mutating func extract(_ record: Int, in batch: inout EventBatch) -> ExtractionOutcome {
-        do throws(DeadLetter) {
+    package mutating func extract<History: RequestHistory & ~Copyable>(
+        _ record: Int, in batch: inout EventBatch, history: inout History
+    ) -> ExtractionOutcome {
+        findings?.removeAll()
+        do throws(RequestFinding) {
             let request = try read(record, in: batch)
-            append(request, to: &batch)
             notes.add(oddities)
+            if let sighting = request.sighting, let reason = history.take(sighting) { return .suppressed(reason) }
+            append(request, to: &batch)
             return .notifications(1)
         } catch {
-            return .deadLetter(error)
+            return .deadLetter(findings.letter(error))
         }
     }
 
-    /// Reads and checks the whole request, in this order: the first problem is the dead letter's.
-    private mutating func read(_ record: Int, in batch: borrowing EventBatch) throws(DeadLetter) -> Request {
-        guard let value = batch.records[record].value else { throw .nullValue }
+    /// Reads and checks the whole request, in this order: the first problem is the dead letter's. What depends on a
+    /// member that is refused is not checked.
+    private mutating func read(_ record: Int, in batch: borrowing EventBatch) throws(RequestFinding) -> Request {
+        guard let value = batch.records[record].value else { throw RequestFinding(.nullValue) }
         arena.truncate()
         oddities = RequestNotes()
         var attributes = RecordHeaders()
@@ -50,15 +64,16 @@ package struct RequestExtractor: ~Copyable {
             attributes = RecordHeaders(batch.headers[headers])
             if attributes.lacksValidTraceparent { oddities.ignoredTraceparents += 1 }
         }
-        let members = try envelopes.body(of: value, attributes: &attributes, texts: &arena) { RequestMembers($0) }
-        try members.refuseUnknownMembers()
-        let requestedAt = try members.time(.requestedAt)
-        let expiresAt = try members.time(.expiresAt)
-        try beginIdentity(of: members, attributes: attributes, record: record, in: batch)
-        let collapseKey = try members.string(.collapseKey)
+        let members = try members(of: value, &attributes)
+        try members.refuseUnknownMembers(findings)
+        let requestedAt = try findings.attempt(try members.time(.requestedAt))
+        let expiresAt = try findings.attempt(try members.time(.expiresAt))
+        let id = try beginIdentity(of: members, attributes: attributes, record: record, in: batch)
+        let collapseKey = try findings.attempt(try members.string(.collapseKey))
         let priority = try priority(of: members)
         try readAudiences(of: members)
         let (kind, content) = try content(of: members)
+        try findings.end()
 
         let moment = requestedAt ?? attributes.ceTime.flatMap { Moment($0)?.eventTime }
         let timestamp = batch.records[record].clampedTime
@@ -68,65 +83,100 @@ package struct RequestExtractor: ~Copyable {
         let ignoresExpiry = rules.ignoresValidUntil && content.validUntil != nil
         // A request with an id of its own that is sent twice has one message id.
         let identityTime = moment ?? (identity.isOwn ? .epoch : timestamp)
+        let sighting = sighting(of: record, in: batch, value: value, isRedriven: attributes.original != nil)
         identity.end(type: UnsafeRawBufferPointer(kind.name))
         let none = UnsafeRawBufferPointer(start: nil, count: 0)
         let messageID = arena.make { identity.write(orderID: none, eventTime: identityTime, to: $0) }
         return Request(
-            record: record, traceparent: attributes.traceparent, kind: kind, messageID: messageID, eventTime: eventTime,
-            expiresAt: expiry,
+            record: record, traceparent: attributes.traceparent, kind: kind, id: id, messageID: messageID,
+            sighting: sighting, eventTime: eventTime, expiresAt: expiry,
             fcmExpiresAt: ignoresExpiry ? byDefault : expiry, collapseKey: collapseKey ?? content.collapseKey,
             priority: priority ?? (content.isSilent ? .normal : .high), content: content)
+    }
+
+    /// - Parameter value: of the record.
+    private mutating func sighting(
+        of record: Int, in batch: borrowing EventBatch, value: UnsafeRawBufferPointer, isRedriven: Bool
+    ) -> RequestSighting? {
+        guard identity.isOwn else { return nil }
+        let hash = identity.hash(with: batch.records[record].key)
+        return RequestSighting(
+            key: RequestKey(high: hash.high, low: hash.low), value: value, offset: batch.records[record].offset,
+            isRedriven: isRedriven)
+    }
+
+    private mutating func members(
+        of value: UnsafeRawBufferPointer, _ attributes: inout RecordHeaders
+    ) throws(RequestFinding) -> RequestMembers {
+        do throws(DeadLetter) {
+            return try envelopes.body(of: value, attributes: &attributes, texts: &arena) { RequestMembers($0) }
+        } catch {
+            throw RequestFinding(error)
+        }
     }
 
     /// Exactly one of the two objects.
     private mutating func content(
         of members: RequestMembers
-    ) throws(DeadLetter) -> (RequestNotification.Content, RequestContent) {
+    ) throws(RequestFinding) -> (RequestNotification.Content, RequestContent) {
         switch (members.present(.app) != nil, members.present(.message) != nil) {
-        case (false, false): throw .noContent
-        case (true, true): throw .twoContents
+        case (false, false): throw RequestFinding(.noContent)
+        case (true, true): throw RequestFinding(.twoContents)
         case (true, false):
             return (.app, try readApp(AppMembers(try members.object(.app))))
         case (false, true):
             let message = MessageMembers(try members.object(.message))
             let content = try readMessage(message)
-            if members.present(.collapseKey) != nil, content.collapseKey != nil {
-                throw .bothThere("collapse_key", "message.collapseKey")
+            if members.present(.collapseKey) != nil, message.present(.collapseKey) != nil {
+                try findings.refuse(
+                    RequestFinding(
+                        .bothThere("collapse_key", "message.collapseKey"), at: RequestMembers.pointer(.collapseKey)))
             }
-            if members.present(.expiresAt) != nil, content.validUntil != nil {
-                throw .bothThere("expires_at", "message.validUntil")
+            if members.present(.expiresAt) != nil, message.present(.validUntil) != nil {
+                try findings.refuse(
+                    RequestFinding(
+                        .bothThere("expires_at", "message.validUntil"), at: RequestMembers.pointer(.expiresAt)))
             }
             return (.message, content)
         }
     }
 
-    private func priority(of members: RequestMembers) throws(DeadLetter) -> RequestNotification.Priority? {
+    private func priority(of members: RequestMembers) throws(RequestFinding) -> RequestNotification.Priority? {
         guard let value = members.present(.priority) else { return nil }
         if let text = value.string {
             if text == "high" { return .high }
             if text == "normal" { return .normal }
         }
-        throw members.wrong(.priority, .priority)
+        try findings.refuse(members.wrong(.priority, .priority))
+        return nil
     }
 
-    /// The identity of the request: the first source that is present (docs/rules.md §6).
+    /// The identity of the request: the first source that is present (docs/rules.md §6). Returns the id, if it has one.
     private mutating func beginIdentity(
         of members: RequestMembers, attributes: RecordHeaders, record: Int, in batch: borrowing EventBatch
-    ) throws(DeadLetter) {
+    ) throws(RequestFinding) -> UnsafeRawBufferPointer? {
         if let value = members.present(.requestID) {
-            guard let id = arena.text(value) else { throw members.wrong(.requestID, .text) }
+            guard let id = arena.text(value) else {
+                try findings.refuse(members.wrong(.requestID, .text))
+                return nil
+            }
             identity.begin(tag: "request")
             identity.append(id)
-        } else if let source = attributes.ceSource, let id = attributes.ceID {
+            return id
+        }
+        if let source = attributes.ceSource, let id = attributes.ceID {
             identity.begin(tag: "request")
             identity.append(source)
             identity.append(id)
-        } else if let id = attributes.outboxID {
+            return id
+        }
+        if let id = attributes.outboxID {
             identity.begin(tag: "request")
             identity.append(id)
-        } else {
-            identity.begin(tag: "request", coordinatesOf: record, in: batch, attributes: attributes)
+            return id
         }
+        identity.begin(tag: "request", coordinatesOf: record, in: batch, attributes: attributes)
+        return nil
     }
 }
 

@@ -7,6 +7,8 @@ package struct RequestNotes: Equatable, Sendable {
     package var overwrittenKeys = 0
     /// Requests whose `traceparent` does not go on (ADR 47).
     package var ignoredTraceparents = 0
+    /// Ids that were forgotten because those of their partition were too many (ADR 73).
+    package var forgotten = 0
 
     mutating func add(_ other: RequestNotes) {
         unknownTypes += other.unknownTypes
@@ -15,5 +17,6 @@ package struct RequestNotes: Equatable, Sendable {
         unlinked += other.unlinked
         overwrittenKeys += other.overwrittenKeys
         ignoredTraceparents += other.ignoredTraceparents
+        forgotten += other.forgotten
     }
 }

@@ -18,8 +18,8 @@ protocol EnvelopedName: RequestMemberName {
 struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
     private let object: JSONValue?
     private var positions = InlineArray<nameCount, UInt32>(repeating: 0)
-    /// The name of the first member that the object must not have.
-    private(set) var unknown: JSONText?
+    /// Whether there is a member that the object must not have.
+    private var hasUnknown = false
 
     /// A value that is not an object has no members.
     init(_ object: JSONValue?) {
@@ -31,9 +31,7 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
             if let index {
                 positions[index] = value.position
             }
-            if unknown == nil, index ?? nameCount >= table.ownCount {
-                unknown = name
-            }
+            if index ?? nameCount >= table.ownCount { hasUnknown = true }
         }
     }
 
@@ -52,59 +50,101 @@ struct RequestObject<Name: RequestMemberName, let nameCount: Int> {
         return value
     }
 
-    /// - Throws: if there is another member than the named ones.
-    func refuseUnknownMembers() throws(DeadLetter) {
-        guard let unknown else { return }
-        throw .unknownMember(unknown.bytes, of: "\(Name.holder)", allowed: Name.allCases.map(\.rawValue))
+    /// Refuses every other member than the named ones.
+    func refuseUnknownMembers(_ findings: RequestFindings?) throws(RequestFinding) {
+        try refuseUnknownMembers(
+            findings, of: "\(Name.holder)", at: Self.pointer, allowed: Name.allCases.map(\.rawValue))
     }
 
-    func wrong(_ name: Name, _ expected: RequestValue) -> DeadLetter {
-        .badRequest("\(Name.path)\(name.rawValue)", self[name], expected)
+    /// - Parameters:
+    ///   - holder: as a sentence names the object.
+    ///   - pointer: to the object.
+    ///   - allowed: the names that it may have.
+    func refuseUnknownMembers(
+        _ findings: RequestFindings?, of holder: @autoclosure () -> String, at pointer: @autoclosure () -> String,
+        allowed: @autoclosure () -> [String]
+    ) throws(RequestFinding) {
+        guard hasUnknown, var cursor = object?.members else { return }
+        let table = Name.table
+        while let (name, _) = cursor.next() {
+            if table.index(of: name) ?? nameCount >= table.ownCount {
+                try findings.refuse(
+                    RequestFinding(
+                        .unknownMember(name.bytes, of: holder(), allowed: allowed()),
+                        at: "\(pointer())/\(RequestFinding.escape(String(name)))"))
+            }
+        }
+    }
+
+    /// A JSON pointer to the object.
+    private static var pointer: String {
+        let path = "\(Name.path)"
+        return path.isEmpty ? "" : "/" + path.dropLast()
+    }
+
+    /// A JSON pointer to a member.
+    static func pointer(_ name: Name) -> String { "\(pointer)/\(name.rawValue)" }
+
+    func wrong(_ name: Name, _ expected: RequestValue) -> RequestFinding {
+        RequestFinding(.badRequest("\(Name.path)\(name.rawValue)", self[name], expected), at: Self.pointer(name))
     }
 
     /// A string as it is, not trimmed.
-    func string(_ name: Name) throws(DeadLetter) -> UnsafeRawBufferPointer? {
+    func string(_ name: Name) throws(RequestFinding) -> UnsafeRawBufferPointer? {
         guard let value = present(name) else { return nil }
         guard let text = value.string else { throw wrong(name, .string) }
         return text.bytes
     }
 
-    func requiredString(_ name: Name) throws(DeadLetter) -> UnsafeRawBufferPointer {
+    func requiredString(_ name: Name) throws(RequestFinding) -> UnsafeRawBufferPointer {
         guard let text = present(name)?.string else { throw wrong(name, .requiredString) }
         return text.bytes
     }
 
-    func time(_ name: Name) throws(DeadLetter) -> WallTime? {
+    func time(_ name: Name) throws(RequestFinding) -> WallTime? {
         guard let value = present(name) else { return nil }
         guard let time = WallTime(value) else { throw wrong(name, .time) }
         return time
     }
 
-    func object(_ name: Name) throws(DeadLetter) -> JSONValue? {
+    func object(_ name: Name) throws(RequestFinding) -> JSONValue? {
         guard let value = present(name) else { return nil }
         guard value.isObject else { throw wrong(name, .object) }
         return value
     }
 
-    func flag(_ name: Name) throws(DeadLetter) -> Bool? {
+    func flag(_ name: Name) throws(RequestFinding) -> Bool? {
         guard let value = present(name) else { return nil }
         guard let flag = value.boolean else { throw wrong(name, .flag) }
         return flag
     }
 
     /// A list of strings that is not empty.
-    func strings(_ name: Name) throws(DeadLetter) -> JSONValue? {
+    func strings(_ name: Name, _ findings: RequestFindings?) throws(RequestFinding) -> JSONValue? {
         guard let value = present(name) else { return nil }
         guard value.isArray else { throw wrong(name, .strings) }
         var elements = value.elements
         var count = 0
         while let element = elements.next() {
-            guard element.isString else {
-                throw .badRequest("\(Name.path)\(name.rawValue)[\(count)]", element, .string)
+            if !element.isString {
+                try findings.refuse(
+                    RequestFinding(
+                        .badRequest("\(Name.path)\(name.rawValue)[\(count)]", element, .string),
+                        at: "\(Self.pointer(name))/\(count)"))
             }
             count += 1
         }
         return count == 0 ? nil : value
+    }
+}
+
+extension JSONValue {
+    /// How many elements an array has.
+    var elementCount: Int {
+        var elements = elements
+        var count = 0
+        while elements.next() != nil { count += 1 }
+        return count
     }
 }
 

@@ -1,7 +1,7 @@
 import Digests
 
 /// How a checkpoint finds an order of a partition: half of the SHA-256 of its id.
-package struct OrderKey: Hashable, Comparable, Sendable {
+package struct OrderKey: CheckpointKey, Hashable, Comparable, Sendable {
     /// The first 16 bytes of the hash, as numbers that compare like them.
     private let high: UInt64
     private let low: UInt64
@@ -17,8 +17,7 @@ package struct OrderKey: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Writes ``size`` bytes.
-    func write(to target: UnsafeMutableRawPointer) {
+    package func write(to target: UnsafeMutableRawPointer) {
         target.storeBytes(of: high.bigEndian, as: UInt64.self)
         target.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
     }

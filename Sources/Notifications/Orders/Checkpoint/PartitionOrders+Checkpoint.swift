@@ -47,7 +47,7 @@ extension PartitionOrders {
     }
 }
 
-extension OrderStates {
+extension OrderStates: CheckpointedStates {
     /// Starts tracking: from now on ``takeChanges(of:limit:_:)`` reports a partition's changes, and
     /// ``recentRecords(of:below:)`` its last records.
     ///
@@ -77,8 +77,9 @@ extension OrderStates {
         try self[partition]?.takeChanges(limit: limit, body) ?? 0
     }
 
-    /// Loads an order of a partition from a checkpoint; false if the bytes are not a block.
-    package mutating func load(_ block: UnsafeRawBufferPointer, into partition: Int32) -> Bool {
+    package mutating func load(
+        _ key: UnsafeRawBufferPointer, _ block: UnsafeRawBufferPointer, into partition: Int32
+    ) -> Bool {
         self[partition]?.load(block) ?? false
     }
 }

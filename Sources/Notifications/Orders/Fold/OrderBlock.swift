@@ -87,7 +87,7 @@ struct OrderMark: Equatable {
 ///
 ///     header · marks (12 bytes each) · order id · place · visible id · parent · status
 package struct OrderBlock {
-    static let version: UInt8 = 2
+    package static let version: UInt8 = 2
     static let headerSize = MemoryLayout<OrderHeader>.size
     static let markSize = 12
     /// A longer text of an order is not remembered, and of an order with a longer id nothing is (ADR 52).

@@ -1,8 +1,6 @@
 import NotificationPayload
 
 /// The state of orders before the uncommitted events, so that an abort can roll them back.
-///
-/// Events are numbered in the order in which they arrive. Reuses its memory from transaction to transaction.
 struct UndoLog: ~Copyable {
     enum Entry {
         /// The order had this block.
@@ -12,55 +10,40 @@ struct UndoLog: ~Copyable {
         case clock(newest: WallTime, watermark: TimerWatermark)
     }
 
-    private struct Item {
-        var event: Int
-        var partition: Int32
-        var entry: Entry
-    }
-
-    private var items: [Item] = []
+    private var items = UndoItems<Entry>()
     private var text = ByteWriter(capacity: 64 << 10)
-    /// The items before this one are committed.
-    private var first = 0
-    private var event = 0
 
-    var isEmpty: Bool { first == items.count }
+    var isEmpty: Bool { items.isEmpty }
 
     /// The following items belong to the next event.
-    mutating func beginEvent() { event += 1 }
+    mutating func beginEvent() { items.beginEvent() }
 
     mutating func noteClock(newest: WallTime, watermark: TimerWatermark, of partition: Int32) {
-        items.append(Item(event: event, partition: partition, entry: .clock(newest: newest, watermark: watermark)))
+        items.append(.clock(newest: newest, watermark: watermark), of: partition)
     }
 
     mutating func noteAdded(_ id: UnsafeRawBufferPointer, to partition: Int32) {
-        items.append(Item(event: event, partition: partition, entry: .added(id: append(id))))
+        items.append(.added(id: append(id)), of: partition)
     }
 
     /// - Returns: a copy of the block, valid until the next call.
     mutating func noteChanged(_ block: OrderBlock, of partition: Int32) -> OrderBlock {
         let range = append(UnsafeRawBufferPointer(start: block.base, count: block.size))
-        items.append(Item(event: event, partition: partition, entry: .changed(text: range)))
+        items.append(.changed(text: range), of: partition)
         return OrderBlock(text.bytes.baseAddress! + range.lowerBound)
     }
 
     /// Commits everything except the newest `open` events.
     mutating func commit(keeping open: Int) {
-        while first < items.count, items[first].event <= event - open { first += 1 }
-        guard first == items.count else { return }
-        removeAll()
-    }
-
-    mutating func removeAll() {
-        first = 0
-        items.removeAll(keepingCapacity: true)
-        text.removeAll()
+        items.commit(keeping: open)
+        if items.isEmpty { text.removeAll() }
     }
 
     /// Calls `body` for the uncommitted items, latest first, and removes them.
     mutating func takeBack(_ body: (Int32, Entry, UnsafeRawBufferPointer) -> Void) {
-        for item in items[first...].reversed() { body(item.partition, item.entry, text.bytes) }
-        removeAll()
+        let bytes = text.bytes
+        items.takeBack { body($0, $1, bytes) }
+        text.removeAll()
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) -> Range<Int> {

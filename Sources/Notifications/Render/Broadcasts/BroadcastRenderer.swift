@@ -76,8 +76,7 @@ package struct BroadcastRenderer: ~Copyable {
         return nil
     }
 
-    /// The record for one device; valid until the next call of the renderer. `audience` is written if the optional
-    /// header of that name is on.
+    /// The record for one device; valid until the next call of the renderer. `audience` is a header.
     package mutating func render(_ device: Device, audience: UnsafeRawBufferPointer) -> DispatchRecord {
         prepareBody(device.platform, choices.language(for: device.locale))
         body.removeFront()

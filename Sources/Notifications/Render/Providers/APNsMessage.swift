@@ -6,7 +6,6 @@ struct APNsMessage: ~Copyable, ProviderMessage {
     static var limit: Int { 4_096 }
     static var measured: StaticString { "the payload of an APNs message has" }
     static var measuredShown: StaticString { measured }
-    static var tokenMember: StaticString { "device_token" }
     static let collapseKey: [StaticString] = ["headers", "apns-collapse-id"]
 
     /// The payload up to the text of `default`; a quote, the deep link and a brace come after it.

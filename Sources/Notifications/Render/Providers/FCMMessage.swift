@@ -6,7 +6,6 @@ struct FCMMessage: ~Copyable, ProviderMessage {
     static var limit: Int { 4_096 }
     static var measured: StaticString { "the data of an FCM message has" }
     static var measuredShown: StaticString { "the data and notification of an FCM message have" }
-    static var tokenMember: StaticString { "token" }
     static let collapseKey: [StaticString] = ["message", "android", "collapse_key"]
 
     /// Its end is everything after the token.
@@ -102,6 +101,9 @@ struct FCMMessage: ~Copyable, ProviderMessage {
     /// Everything up to the end of the token.
     static func prepend(_ device: Device, to body: inout MessageBody) {
         body.prepend(device.token, needsEscaping: device.needsEscaping)
-        body.prepend(#"{"message":{"token":""#)
+        switch device.kind {
+        case .registrationToken, .apnsToken: body.prepend(#"{"message":{"token":""#)
+        case .installationID: body.prepend(#"{"message":{"fid":""#)
+        }
     }
 }

@@ -9,8 +9,6 @@ protocol ProviderMessage: ~Copyable {
     static var measured: StaticString { get }
     /// The same for a message with a title and a body.
     static var measuredShown: StaticString { get }
-    /// The name of the member with the device's token.
-    static var tokenMember: StaticString { get }
     /// Where it has the id by which a device replaces what it shows.
     static var collapseKey: [StaticString] { get }
 
@@ -72,14 +70,6 @@ extension Platform {
         switch self {
         case .fcm: UnsafeRawBufferPointer("fcm")
         case .apns: UnsafeRawBufferPointer("apns")
-        }
-    }
-
-    /// The name of the member of the provider's message with the device's token.
-    package var tokenMember: String {
-        switch self {
-        case .fcm: FCMMessage.tokenMember.description
-        case .apns: APNsMessage.tokenMember.description
         }
     }
 

@@ -11,6 +11,8 @@ struct BroadcastOracle {
         var channel: Int
         var joined: Int64
         var left = Int64.max
+        /// When its token took the place of another one; nil: it did not.
+        var rotated: WallTime?
         /// When it was last seen, from an offset on.
         var seen: [(offset: Int64, time: WallTime)]
 
@@ -38,6 +40,8 @@ struct BroadcastOracle {
     private(set) var stays: [Int32: [Stay]] = [:]
     private(set) var expected: [Push: Int] = [:]
     private(set) var stale: [Slice: Int] = [:]
+    /// Old broadcasts that were not sent because a token took the place of another one.
+    private(set) var spared = 0
     private(set) var problems: [String] = []
     private var lists: [String: [Int64]] = [:]
     /// The numbers of devices by their hashes.
@@ -71,7 +75,8 @@ struct BroadcastOracle {
                 open[record.key] = stays.count
                 stays.append(
                     Stay(
-                        device: record.key.device, channel: record.key.channel, joined: offset, seen: [(offset, seen)]))
+                        device: record.key.device, channel: record.key.channel, joined: offset,
+                        rotated: record.isRotation ? record.time : nil, seen: [(offset, seen)]))
             case (let index?, nil):
                 stays[index].left = offset
                 open[record.key] = nil
@@ -92,6 +97,13 @@ struct BroadcastOracle {
             if let move = moves.first(after: stay.joined), stay.left >= move.known {
                 for broadcast in late(move, stay.channel)
                 where !isStale(stay.seen[0].time, world.broadcasts.entries[Int(broadcast)]) {
+                    // The pass that is under way when the transaction ends has the offset that it commits.
+                    if let rotated = stay.rotated, broadcast != move.after.broadcast,
+                        world.broadcasts.entries[Int(broadcast)].time < rotated
+                    {
+                        spared += 1
+                        continue
+                    }
                     expected[
                         Push(
                             transaction: move.transaction, isLate: true, broadcast: broadcast, device: stay.device),

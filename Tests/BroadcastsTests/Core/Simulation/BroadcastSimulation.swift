@@ -157,7 +157,9 @@ final class BroadcastSimulation: @unchecked Sendable {
             live.insert(key)
         }
         let age = baton.isOne(of: 7) ? Int64(baton.draw(0...2 * Int(Self.maxAge))) : 0
-        return append(.init(time: now, key: key, seen: now - age), by: producer)
+        var record = SimulatedSubscriptions.Record(time: now, key: key, seen: now - age)
+        if baton.isOne(of: 3) { record.since = baton.isOne(of: 5) ? "-1" : "\((now - 1_000_000).milliseconds)" }
+        return append(record, by: producer)
     }
 
     private func append(
@@ -169,7 +171,8 @@ final class BroadcastSimulation: @unchecked Sendable {
         let offset = kafka.append(
             ProducerRecord(
                 key: record.isMalformed ? Array("nobody".utf8) : device.key(in: channel),
-                value: record.seen.map { device.value(in: channel, seen: $0) }, timestamp: record.time),
+                value: record.seen.map { device.value(in: channel, seen: $0) },
+                headers: record.since.map { [RecordHeader("since", Array($0.utf8))] } ?? [], timestamp: record.time),
             to: topicPartition(partition), by: producer)
         write(record, to: partition)
         return (partition, offset)
@@ -343,7 +346,8 @@ final class BroadcastSimulation: @unchecked Sendable {
     // MARK: What has happened
 
     /// Counts what the transactions did.
-    func summarize() {
+    func summarize(_ oracle: BroadcastOracle) {
+        log.note("broadcasts spared by a rotation", oracle.spared)
         for transaction in transactions {
             log.note("pushes of passes", transaction.passes.count)
             log.note("pushes to joiners", transaction.late.count)

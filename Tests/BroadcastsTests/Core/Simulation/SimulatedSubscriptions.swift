@@ -21,6 +21,12 @@ struct SimulatedSubscriptions {
         var seen: WallTime?
         /// The record is no subscription at all: malformed, a marker, or of a transaction that was aborted.
         var isMalformed = false
+        /// The value of the header, where it has one.
+        var since: String?
+
+        var isRotation: Bool {
+            since.map { !$0.isEmpty && $0.count < 19 && $0.allSatisfy { "0123456789".contains($0) } } ?? false
+        }
     }
 
     private(set) var records: [Record] = []

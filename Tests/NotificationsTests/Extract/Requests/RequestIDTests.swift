@@ -1,3 +1,4 @@
+import Digests
 import Testing
 
 @testable import Notifications
@@ -6,6 +7,7 @@ import Testing
 struct RequestIDTests {
     private static let app = #""app":{"title":"a","body":"b","data":{"type":"Generic"}}"#
     private static let message = #""message":{"title":"a"}"#
+    private static let long = String(repeating: "é", count: 127) + "x"
 
     private func id(
         _ members: String, headers: [(String, String)] = [], timestamp: WallTime? = requestTime
@@ -56,6 +58,22 @@ struct RequestIDTests {
         #expect(id(Self.app, timestamp: nil)?.hasPrefix("msg-0-") == true)
         #expect(id(Self.app, timestamp: -5)?.hasPrefix("msg-0-") == true)
         #expect(id(Self.app, timestamp: .distantFuture)?.hasPrefix("msg-253402300799999-") == true)
+    }
+
+    @Test(
+        "§8.1: the header request-id is the id, or its hash where no header can hold it",
+        arguments: [
+            (#""request_id":" bills-2025-17 ""#, [], "bills-2025-17"), (#""request_id":17.0"#, [], "17"),
+            (#""request_id":null"#, [("ce_source", "/billing"), ("ce_id", "1"), ("id", "2")], "1"),
+            (#""request_id":null"#, [("ce_id", "1"), ("id", "2")], "2"),
+            (#""request_id":null"#, [("ce_id", "1")], nil), (#""request_id":null"#, [], nil),
+            (#""request_id":"\#(long)""#, [], long),
+            (#""request_id":"\#(long)x""#, [], SHA256.hex(of: long + "x")),
+            (#""request_id":"a\tb""#, [], SHA256.hex(of: "a\tb")),
+        ] as [(String, [(String, String)], String?)])
+    func header(member: String, headers: [(String, String)], expected: String?) {
+        let record = requestRecord(#"{"audience":"user/17",\#(member),\#(Self.app)}"#, headers: headers)
+        #expect(extractRequests([record])[0].request.map(\.id) == .some(expected))
     }
 
     @Test("a dead letter that is written back keeps its id")

@@ -21,6 +21,8 @@ struct RequestPropertyTests {
 
     private struct Source {
         var random: SeededGenerator
+        /// In percent.
+        var badLeaves: UInt64 = 5
 
         mutating func chance(_ percent: UInt64) -> Bool { random.next() % 100 < percent }
 
@@ -29,7 +31,7 @@ struct RequestPropertyTests {
         mutating func object(_ members: [(String, String)], _ extra: String) -> String {
             var texts: [String] = []
             for (name, value) in members where chance(90) {
-                texts.append("\"\(name)\":\(chance(5) ? pick(leaves) : value)")
+                texts.append("\"\(name)\":\(chance(badLeaves) ? pick(leaves) : value)")
             }
             if chance(5) { texts.append("\"\(extra)\":\(pick(leaves))") }
             if chance(5), let first = texts.first { texts.append(first) }
@@ -97,6 +99,25 @@ struct RequestPropertyTests {
             #expect(alone.request == results[index].request, "seed \(seed), request \(index)")
             #expect(alone.deadLetter == results[index].deadLetter, "seed \(seed), request \(index)")
         }
+    }
+
+    @Test(
+        "where nobody collects findings, the dead letter is the first of them, and without a finding there is none",
+        arguments: [1, 2] as [UInt64])
+    func firstFinding(seed: UInt64) {
+        var source = Source(random: SeededGenerator(seed: seed), badLeaves: 25)
+        let findings = RequestFindings()
+        var several = 0
+        for number in 0..<2_000 {
+            let record = requestRecord(source.request())
+            let alone = extractRequests([record])[0]
+            let collected = extractRequests([record], findings: findings)[0]
+            #expect(collected.findings.first?.letter == alone.deadLetter, "seed \(seed), request \(number)")
+            #expect(collected.deadLetter == alone.deadLetter, "seed \(seed), request \(number)")
+            #expect(collected.request == alone.request, "seed \(seed), request \(number)")
+            if collected.findings.count > 1 { several += 1 }
+        }
+        #expect(several > 300)
     }
 
     @Test("a valid request that is cut off, or has one byte changed, removed or doubled, is handled", arguments: seeds)

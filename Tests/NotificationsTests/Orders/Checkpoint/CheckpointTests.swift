@@ -9,8 +9,8 @@ import Testing
 struct CheckpointTests {
     private let store = MemoryStore()
 
-    private func open(_ stamp: String = "orders.events 1234", cluster: String? = "c-1") throws -> OrderCheckpoint {
-        try OrderCheckpoint(store, stamp: stamp, cluster: cluster)
+    private func open(_ stamp: String = "orders.events 1234", cluster: String? = "c-1") throws -> FoldCheckpoint {
+        try FoldCheckpoint(store, stamp: stamp, cluster: cluster)
     }
 
     /// A driver with some orders, whose changes are saved.
@@ -25,7 +25,7 @@ struct CheckpointTests {
         return driver
     }
 
-    private func mark(_ driver: borrowing FoldDriver) -> OrderCheckpoint.Mark {
+    private func mark(_ driver: borrowing FoldDriver) -> FoldCheckpoint.Mark {
         let offset = Int64(driver.committed)
         return .init(
             offset: offset, watermark: driver.watermark, newest: 5, foldedFrom: 7,
@@ -81,8 +81,8 @@ struct CheckpointTests {
     func bareMark() throws {
         var saving = try open(cluster: nil)
         var driver = try driver(1)
-        let bare = OrderCheckpoint.Mark(offset: 9, watermark: 3, newest: 0)
-        let split = OrderCheckpoint.Mark(offset: 9, watermark: TimerWatermark(3, split: 5), newest: 0)
+        let bare = FoldCheckpoint.Mark(offset: 9, watermark: 3, newest: 0)
+        let split = FoldCheckpoint.Mark(offset: 9, watermark: TimerWatermark(3, split: 5), newest: 0)
         try saving.save([0: bare, 1: split], of: &driver.orders)
         #expect(try open(cluster: nil).marks == [0: bare, 1: split])
     }
@@ -198,13 +198,13 @@ struct CheckpointTests {
         var stored: [UInt8] = []
         driver.orders.takeChanges(of: 0) { _, block in stored = block.map { Array($0) } ?? [] }
         func load(_ change: (inout OrderHeader) -> Void) throws -> Bool {
-            var other = try FoldDriver()
+            let other = try FoldDriver()
             var bytes = stored
             return bytes.withUnsafeMutableBytes { bytes in
                 var header = bytes.loadUnaligned(as: OrderHeader.self)
                 change(&header)
                 bytes.storeBytes(of: header, as: OrderHeader.self)
-                return other.orders.load(UnsafeRawBufferPointer(bytes), into: 0)
+                return other.orders[0]?.load(UnsafeRawBufferPointer(bytes)) ?? false
             }
         }
         #expect(try load { _ in })
@@ -226,7 +226,7 @@ struct CheckpointTests {
         var driver = try driver(2)
         try saving.save([0: mark(driver)], of: &driver.orders)
         let counting = CountingStore(store)
-        var again = try OrderCheckpoint(counting, stamp: "orders.events 1234", cluster: "c-1")
+        var again = try FoldCheckpoint(counting, stamp: "orders.events 1234", cluster: "c-1")
         try again.save([0: mark(driver)], of: &driver.orders)
         #expect(counting.writes == 0)
     }

@@ -18,6 +18,7 @@ struct RequestHeadersTests {
                 headers[platform == "fcm" ? .fcm : .apns] == [
                     "message-id: msg-1751875337000-sgei4bhk4", "platform: \(platform)",
                     "source: notifications.requests/3/4711", "expires-at: \(requested.milliseconds + 1_234)",
+                    "audience: place/7",
                 ])
         }
     }
@@ -29,16 +30,26 @@ struct RequestHeadersTests {
             for list in headers.values {
                 #expect(
                     list.dropFirst(4) == [
-                        "event-type: \(content.rawValue)", "audience: place/7", "app: com.example.shop",
+                        "audience: place/7", "event-type: \(content.rawValue)", "app: com.example.shop",
                     ])
             }
         }
     }
 
-    @Test("a traceparent is passed on, and a renderer that has done so writes an order's id again")
+    @Test("§8.1: request-id is the id of the request; without one there is no such header")
+    func requestID() throws {
+        for settings in [RenderSettings(), Self.everyHeader] {
+            let headers = try RenderedRequest(SampleRequest(id: "bills-2025-17"), settings).headers
+            for list in headers.values { #expect(list.last == "request-id: bills-2025-17") }
+            let none = try RenderedRequest(SampleRequest(), settings).headers
+            for list in none.values { #expect(!list.contains { $0.hasPrefix("request-id") }) }
+        }
+    }
+
+    @Test("an id and a traceparent are passed on, and a renderer that has done so writes an order's id again")
     func mixed() throws {
         var requests = EventBatch(.requests, topic: "notifications.requests")
-        requests.add(SampleRequest())
+        requests.add(SampleRequest(id: "r1"))
         requests.records[0].traceparent = UnsafeRawBufferPointer("00-ab-cd-01" as StaticString)
         var orders = EventBatch()
         orders.add(orderID: "742ba33c", isDegraded: true)
@@ -47,13 +58,13 @@ struct RequestHeadersTests {
             let request = try RenderedRequest.all(of: requests, by: &renderer)
             #expect(
                 request.first?.headers[.fcm]?.dropFirst(4) == [
-                    "event-type: message", "audience: place/7", "app: com.example.shop",
+                    "audience: place/7", "event-type: message", "app: com.example.shop", "request-id: r1",
                     "traceparent: 00-ab-cd-01",
                 ])
             let order = try RenderedRequest.all(of: orders, by: &renderer)
             #expect(
                 order.first?.headers[.fcm]?.dropFirst(4) == [
-                    "event-type: event_order_created", "audience: place/7", "app: com.example.shop",
+                    "audience: place/7", "event-type: event_order_created", "app: com.example.shop",
                     "order-id: 742ba33c", "x-degraded: order_id",
                 ])
         }

@@ -8,6 +8,7 @@ let requested: WallTime = 1_751_875_337_000
 /// A request as it is after all checks: what is absent is nil, and data has no null.
 struct SampleRequest: Sendable {
     var content = RequestNotification.Content.message
+    var id: String?
     var messageID = "msg-1751875337000-sgei4bhk4"
     var eventTime = requested
     var expiresAt = requested + 86_400_000
@@ -46,6 +47,7 @@ extension EventBatch {
             fcmExpiresAt: sample.fcmExpiresAt ?? sample.expiresAt,
             data: text(members.map { ($0.key, .string($0.value.text ?? "")) }), custom: text(custom))
         audiences.append(append("place/7"))
+        request.id = sample.id.map { append($0) }
         request.isSilent = sample.isSilent
         request.priority = sample.priority ?? (sample.isSilent ? .normal : .high)
         request.collapseKey = inside(sample.collapseKey)

@@ -13,6 +13,8 @@ struct PipelineOracle {
     /// What was sent and what was not, by kind.
     private(set) var happened: [String: Int] = [:]
     private var orders: [TopicPartition: NaiveOrders] = [:]
+    /// The ids of the requests: a run takes less than a day.
+    private var requested: Set<String> = []
     /// Of the latest transaction of each partition: T of its tick, and the table.
     private var ticks: [TopicPartition: WallTime] = [:]
     private var tables: [TopicPartition: [Int64]] = [:]
@@ -188,7 +190,11 @@ struct PipelineOracle {
             case .event(let facts):
                 guard let push = orders[topicPartition]?.fold(facts, at: time) else { continue }
                 pushes += Self.lines(push, from: "\(topicPartition)/\(offset)", devices)
-            case .request(let audience):
+            case .request(let id, let audience):
+                guard requested.insert(id).inserted else {
+                    happened["repeated requests", default: 0] += 1
+                    continue
+                }
                 pushes += (devices[audience] ?? []).map { "\(topicPartition)/\(offset)    \($0)" }
             case .unreadable: unreadable.append(offset)
             case .subscription: continue

@@ -19,7 +19,7 @@ final class PipelineSimulation: @unchecked Sendable {
     enum Input {
         case event(EventFacts)
         /// For a place's devices.
-        case request(place: String)
+        case request(id: String, place: String)
         case unreadable
         case subscription(place: String, device: String, isSubscribed: Bool)
     }
@@ -225,15 +225,23 @@ final class PipelineSimulation: @unchecked Sendable {
     static func place(of order: String) -> String { places[(Int(order.dropFirst()) ?? 0) % places.count] }
 
     private func request() -> (ProducerRecord, TopicPartition, Input) {
+        let topicPartition = TopicPartition(topic: configuration.topics.topic(of: .requests), partition: 0)
+        let known = inputs[topicPartition]?.keys.sorted().suffix(20).randomElement(using: &baton.generator)
+        if baton.isOne(of: 3), let known, let record = kafka.logs[topicPartition]?.entries[known].record,
+            let input = inputs[topicPartition]?[known]
+        {
+            // With the same content or with another one.
+            let more = baton.isOne(of: 2) ? [] : Array(" ".utf8)
+            return (ProducerRecord(key: record.key, value: (record.value ?? []) + more), topicPartition, input)
+        }
         let place = Self.places[baton.draw(0...1)]
         let isReadable = !baton.isOne(of: 5)
         let text =
             "{\"request_id\":\"r\(number)\",\"audience\":\"\(isReadable ? "place" : "team")/\(place)\","
             + "\"app\":{\"title\":\"t\",\"body\":\"b\",\"data\":{\"type\":\"NewBill\"}}}"
         return (
-            ProducerRecord(key: nil, value: Array(text.utf8)),
-            TopicPartition(topic: configuration.topics.topic(of: .requests), partition: 0),
-            isReadable ? .request(place: place) : .unreadable
+            ProducerRecord(key: nil, value: Array(text.utf8)), topicPartition,
+            isReadable ? .request(id: "r\(number)", place: place) : .unreadable
         )
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "The pipeline at a simulated broker: crashes, unknown commits, moving partitions, old state",
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(30))
 )
 struct PipelineSimulationTests {
     /// 6, or as many as `CARILLON_SIMULATION_SEEDS` says.
@@ -28,7 +28,7 @@ struct PipelineSimulationTests {
             happened.merge(simulation.happened, uniquingKeysWith: +)
         }
         // Otherwise it shows nothing.
-        let often = ["pushes", "timers", "dead letters", "split instants"]
+        let often = ["pushes", "timers", "dead letters", "split instants", "repeated requests"]
         let seldom = ["picked", "too_late", "superseded"]
         for name in Self.seeds >= 100 ? often + seldom : Self.seeds >= 6 ? often : [] {
             #expect(happened[name, default: 0] > 0, "\(name): \(happened)")

@@ -56,7 +56,9 @@ struct LaneOracle {
             case .refused: provider.refused.contains(push.id)
             case .expired: end.attempts == 0
             case .gaveUp: end.attempts == 0 || end.reason != nil
-            case .cancelled: push.broadcast.map { simulation.broadcasts[$0].endedAt != nil } ?? false
+            case .cancelled:
+                push.broadcast.map { simulation.broadcasts[$0].endedAt != nil } ?? false
+                    || simulation.isCancelled(push, for: 0)
             case .superseded: hasNewer(push)
             }
         if !isTrue { problems.append("\(push.id) has the outcome \(end.outcome), and that is not so") }

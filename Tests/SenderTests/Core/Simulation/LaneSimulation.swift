@@ -40,6 +40,7 @@ final class LaneSimulation: @unchecked Sendable {
         let expiresAt: WallTime
         let broadcast: Int?
         let collapse: String?
+        let request: String?
     }
 
     /// A record of `topic.broadcasts`, which has the offset of its place in the list.
@@ -51,6 +52,8 @@ final class LaneSimulation: @unchecked Sendable {
 
     static let start: WallTime = 1_751_875_337_000
     private static let inFlight = 8
+    /// Fewer than there are pushes: a request has several.
+    private static let requests = 60
 
     let size: Size
     let kafka: SimulatedKafka
@@ -61,6 +64,10 @@ final class LaneSimulation: @unchecked Sendable {
     private(set) var pushes: [ID: Push] = [:]
     private var lines: [String: [Push]] = [:]
     private(set) var broadcasts: [Broadcast] = []
+    /// The records of `topic.control`, and the times when requests were cancelled.
+    private var control: [(key: String, value: ControlEntry?, at: WallTime)] = []
+    private var cancelledAt: [String: WallTime] = [:]
+    private var pausedAt: WallTime?
     private var producers = 0
     private(set) var watches: [LaneWatch] = []
     private(set) var ends = PushEnds()
@@ -86,6 +93,7 @@ final class LaneSimulation: @unchecked Sendable {
         var configuration = PipelineConfiguration(
             kafka: [:], stateDirectory: folder.path, rules: try ExtractionRules(), instanceID: "test", workers: 1)
         configuration.topics.broadcasts = "broadcasts"
+        configuration.topics.control = "control"
         configuration.sessionTimeout = .seconds(10)
         configuration.transactionTimeout = .seconds(20)
         configuration.delivery.credentials = [
@@ -136,7 +144,27 @@ final class LaneSimulation: @unchecked Sendable {
                 let over = baton.draw(0...broadcasts.count - 1)
                 broadcasts[over].endedAt = broadcasts[over].endedAt ?? now
             }
+            if size.isFaulty { operate() }
             arrive(at: role)
+        }
+    }
+
+    /// Cancels requests, also some that come later, and pauses the provider for seconds.
+    private func operate() {
+        let entry = ControlEntry(why: "", by: "", at: now)
+        if baton.isOne(of: 25) {
+            let request = "\(baton.draw(0...Self.requests - 1))"
+            cancelledAt[request] = cancelledAt[request] ?? now
+            control.append(("cancel/\(request)", entry, now))
+            happened["cancels", default: 0] += 1
+        }
+        guard pausedAt == nil, baton.isOne(of: 200) else { return }
+        pausedAt = now
+        control.append(("pause/fcm", entry, now))
+        happened["pauses", default: 0] += 1
+        baton.after(baton.milliseconds(200...6_000)) { [self] in
+            pausedAt = nil
+            control.append(("pause/fcm", nil, now))
         }
     }
 
@@ -163,6 +191,7 @@ final class LaneSimulation: @unchecked Sendable {
         let isOurs = !baton.isOne(of: 8)
         let broadcast = kind == .broadcasts ? broadcast() : nil
         let collapse = size.isFaulty && kind == .orders && baton.isOne(of: 4) ? (baton.isOne(of: 2) ? "a" : "b") : nil
+        let request = kind == .orders && baton.isOne(of: 3) ? "\(baton.draw(0...Self.requests - 1))" : nil
         let expiresAt = now + life
         let android = collapse.map { #","android":{"collapse_key":"\#($0)"}"# } ?? ""
         var record = ProducerRecord(
@@ -173,12 +202,14 @@ final class LaneSimulation: @unchecked Sendable {
                 RecordHeader("platform", Array((isOurs ? "fcm" : "apns").utf8)),
                 RecordHeader("source", Array("broadcasts/0/\(broadcast ?? 0)".utf8)),
             ])
+        if let request { record.headers.append(RecordHeader("request-id", Array(request.utf8))) }
         let isReadable = !baton.isOne(of: 50)
         if isReadable { record.headers.append(RecordHeader("expires-at", Array("\(expiresAt.milliseconds)".utf8))) }
         let offset = kafka.append(record, to: topicPartition, by: producer)
         guard isOurs, isReadable else { return topicPartition }
         let id = ID(kind: kind, partition: topicPartition.partition, source: Int64(offset))
-        let push = Push(id: id, device: device, expiresAt: expiresAt, broadcast: broadcast, collapse: collapse)
+        let push = Push(
+            id: id, device: device, expiresAt: expiresAt, broadcast: broadcast, collapse: collapse, request: request)
         pushes[id] = push
         lines["\(kind) \(device)", default: []].append(push)
         return topicPartition
@@ -207,14 +238,15 @@ final class LaneSimulation: @unchecked Sendable {
         let logger = Logger(label: "lane \(slot)", sink: Silent())
         let metrics = Metrics()
         let follower = BroadcastFollower(configuration, logger: logger, metrics: metrics)
+        let control = ControlFollower(configuration, logger: logger, metrics: metrics)
         let watch = LaneWatch(self, number: watches.count)
         watches.append(watch)
         let context = try SenderContext(
-            host, configuration, follower, start: nil, clients: process,
+            host, configuration, follower, control, start: nil, clients: process,
             connect: { [self] _, _ in SimulatedConnection(provider, process, watch) },
             meter: SenderMeter(metrics: metrics))
         let signal = try QueueSignal()
-        baton.start { [self] in follow(process, host, follower) }
+        baton.start { [self] in follow(process, host, follower, control) }
         var worker = try StreamWorker(
             LaneTenant.contract(of: .fcm, context, signal), host, metrics, logger: logger
         ) { transaction in
@@ -232,8 +264,11 @@ final class LaneSimulation: @unchecked Sendable {
         func write(_ entry: LogEntry) {}
     }
 
-    /// What a thread beside the worker learns of broadcasts; sometimes it learns nothing new for seconds.
-    private func follow(_ process: SimulatedProcess, _ host: RoleHost, _ follower: BroadcastFollower) {
+    /// What a thread beside the worker learns of broadcasts and of what is cancelled and paused; sometimes it learns nothing
+    /// new for seconds.
+    private func follow(
+        _ process: SimulatedProcess, _ host: RoleHost, _ follower: BroadcastFollower, _ controlFollower: ControlFollower
+    ) {
         while !host.mustEnd {
             let asked = host.time.now()
             do {
@@ -243,6 +278,13 @@ final class LaneSimulation: @unchecked Sendable {
                 }
                 follower.publish(
                     BroadcastView(records: records, reached: Int64(broadcasts.count), freshSince: asked))
+                var fold = ControlFold()
+                for record in control {
+                    fold.take(key: Array(record.key.utf8), value: record.value?.json, at: record.at)
+                }
+                var view = fold.view
+                view.freshSince = asked
+                controlFollower.publish(view)
             } catch {}
             let isSlow = size.isFaulty && baton.isOne(of: 30)
             process.pause(isSlow ? .seconds(5) : baton.milliseconds(100...400))
@@ -275,6 +317,14 @@ final class LaneSimulation: @unchecked Sendable {
     func isOver(_ push: Push) -> Bool {
         push.broadcast.flatMap { broadcasts[$0].endedAt }.map { now - $0 > 1_000 } ?? false
     }
+
+    /// Whether the request of a push was cancelled, and may not be sent for that any more.
+    func isCancelled(_ push: Push, for milliseconds: Int64) -> Bool {
+        push.request.flatMap { cancelledAt[$0] }.map { now - $0 > milliseconds } ?? false
+    }
+
+    /// Whether the provider has been paused for so long that each process knows.
+    var isPaused: Bool { pausedAt.map { now - $0 > 1_000 } ?? false }
 
     private var isDone: Bool {
         ends.read(kafka, configuration)

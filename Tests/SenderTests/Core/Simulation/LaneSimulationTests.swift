@@ -6,7 +6,7 @@ import Testing
 @testable import Sender
 
 @Suite(
-    "A seeded simulation of a lane: crashes, frozen processes, rebalances, aborts, an outage", .timeLimit(.minutes(5))
+    "A seeded simulation of a lane: crashes, frozen processes, rebalances, aborts, an outage", .timeLimit(.minutes(30))
 )
 struct LaneSimulationTests {
     /// 6, or as many as `CARILLON_SIMULATION_SEEDS` says.
@@ -14,7 +14,7 @@ struct LaneSimulationTests {
         ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 6
 
     @Test(
-        "every record one outcome, a device's in order, none after its expiry or its broadcast, at most possibly_twice twice"
+        "every record one outcome, a device's in order, none after its expiry, its broadcast, its cancel or in a pause, at most possibly_twice twice"
     )
     func simulate() throws {
         let first = try RunSeed.value()
@@ -49,7 +49,7 @@ struct LaneSimulationTests {
             // An upper bound that says something.
             #expect(said <= 10 * twice + unanswered)
             #expect(happened["processes"] ?? 0 > 3 * Int(Self.seeds) && twice > 0, "\(happened)")
-            for name in ["aborts", "hops"] + DeliveryOutcome.allCases.map(\.rawValue) {
+            for name in ["aborts", "hops", "cancels", "pauses"] + DeliveryOutcome.allCases.map(\.rawValue) {
                 #expect(happened[name] ?? 0 > 0, "\(name): \(happened)")
             }
             #expect(happened["waiting"] ?? 0 > 30)

@@ -101,6 +101,8 @@ final class LaneWatch: @unchecked Sendable {
     private func check(_ push: LaneSimulation.Push, _ copy: Copy, _ core: LaneCore) {
         if simulation.now >= push.expiresAt { problem("\(push.id) was sent after its expiry") }
         if simulation.isOver(push) { problem("\(push.id) was sent after its broadcast was over") }
+        if simulation.isCancelled(push, for: 1_000) { problem("\(push.id) was sent after its request was cancelled") }
+        if simulation.isPaused { problem("\(push.id) was sent while its provider was paused") }
         let others = core.inFlight.values.count { core.held[$0]?.record.device == push.device }
         if others > 1 { problem("\(push.id) was sent while its device has a request in flight") }
         let topicPartition = simulation.topicPartition(copy.stream, copy.partition)

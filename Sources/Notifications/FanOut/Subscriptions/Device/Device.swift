@@ -7,7 +7,7 @@ package struct Device {
     let appStart: UnsafeRawPointer
     let tokenCount: UInt16
     let appCount: UInt16
-    package let platform: Platform
+    package let kind: AddressKind
     package let environment: PushEnvironment
     /// The token or the app contains a quote, a backslash or a control character, which JSON must escape.
     package let needsEscaping: Bool
@@ -28,6 +28,7 @@ package struct Device {
         UnsafeRawBufferPointer(start: tokenStart + Int(tokenCount), count: Int(localeCount))
     }
 
+    package var platform: Platform { kind.platform }
     package var lastSeen: WallTime? { Self.time(lastSeenMilliseconds) }
 
     /// When the app registered the token, according to the subscription. Its 8 bytes are right before the app.

@@ -22,15 +22,16 @@ public struct DeviceList: ~Copyable {
     /// out and counted.
     /// - Parameters:
     ///   - token: The provider's token, 1 to 4,096 bytes.
+    ///   - kind: What the token is; nil: what it usually is at the provider.
     ///   - app: The bundle id or package name; required for APNs, where it is the topic.
     ///   - lastSeen: When the device was last known to be active; a device with nil is never too old.
     /// - Returns: Whether it was added.
     @discardableResult
     public mutating func append(
-        token: String, platform: Platform, app: String, environment: PushEnvironment = .production,
-        lastSeen: WallTime? = nil, to audience: Int
+        token: String, platform: Platform, kind: AddressKind? = nil, app: String,
+        environment: PushEnvironment = .production, lastSeen: WallTime? = nil, to audience: Int
     ) -> Bool {
-        guard Subscription.problems(audience: "user/-", token: token, platform: platform, app: app).isEmpty,
+        guard Subscription.problems(audience: "user/-", token, platform, kind, app: app).isEmpty,
             (0..<audiences).contains(audience)
         else {
             rejected += 1
@@ -50,7 +51,7 @@ public struct DeviceList: ~Copyable {
             Device(
                 hashStart: bytes, tokenStart: tokenStart, appStart: appStart,
                 tokenCount: UInt16(tokenBytes.count), appCount: UInt16(appBytes.count),
-                platform: platform, environment: environment,
+                kind: kind ?? platform.usualKind, environment: environment,
                 needsEscaping: Device.needsEscaping(tokenBytes) || Device.needsEscaping(appBytes),
                 localeCount: 0,
                 audience: Int32(audience),

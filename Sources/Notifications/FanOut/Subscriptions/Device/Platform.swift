@@ -6,7 +6,7 @@ public enum Platform: String, CaseIterable, Sendable, Encodable {
     /// Apple's push service, directly.
     case apns
 
-    /// The code in the table, and the bit in a ``PlatformSet``: less than 8.
+    /// The bit in a ``PlatformSet``: less than 8.
     @inlinable package var code: UInt8 {
         switch self {
         case .fcm: 0
@@ -43,12 +43,60 @@ public enum Platform: String, CaseIterable, Sendable, Encodable {
             return problems
         }
     }
+}
+
+/// What the address of a device is for its provider. The raw value is the one in a subscription.
+public enum AddressKind: String, CaseIterable, Sendable {
+    /// FCM's registration token.
+    case registrationToken = "registration_token"
+    /// A Firebase installation ID, by which Google replaces registration tokens: a device has one or the other.
+    case installationID = "installation_id"
+    /// APNs' device token.
+    case apnsToken = "apns_token"
+
+    package var platform: Platform {
+        switch self {
+        case .registrationToken, .installationID: .fcm
+        case .apnsToken: .apns
+        }
+    }
+
+    /// The member of the provider's message that has the address.
+    package var member: String {
+        switch self {
+        case .registrationToken: "token"
+        case .installationID: "fid"
+        case .apnsToken: "device_token"
+        }
+    }
+
+    /// The code in the table.
+    var code: UInt8 {
+        switch self {
+        case .registrationToken: 0
+        case .apnsToken: 1
+        case .installationID: 2
+        }
+    }
 
     /// Nil for a code that this version does not write.
     init?(code: UInt8) {
-        guard let platform = Self.allCases.first(where: { $0.code == code }) else { return nil }
-        self = platform
+        guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = kind
     }
+}
+
+extension Platform {
+    /// Of an address whose subscription does not say what it is.
+    package var usualKind: AddressKind {
+        switch self {
+        case .fcm: .registrationToken
+        case .apns: .apnsToken
+        }
+    }
+
+    /// Of the addresses of its devices.
+    package var kinds: [AddressKind] { AddressKind.allCases.filter { $0.platform == self } }
 }
 
 /// The APNs host that accepts a token. FCM does not distinguish: it ignores this.

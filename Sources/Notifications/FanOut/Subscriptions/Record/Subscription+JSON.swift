@@ -25,6 +25,7 @@ extension Subscription {
         writer.appendEscaped(audience)
         Self.append(#"","token":""#, token, to: &writer)
         Self.append(#"","platform":""#, platform.rawValue, to: &writer)
+        Self.append(#"","address_kind":""#, addressKind?.rawValue, to: &writer)
         Self.append(#"","app":""#, app, to: &writer)
         Self.append(#"","environment":""#, environment.rawValue, to: &writer)
         Self.append(#"","locale":""#, locale, to: &writer)
@@ -73,6 +74,7 @@ extension Subscription {
             audience: String(decoding: fields.audience, as: UTF8.self),
             token: String(decoding: fields.token, as: UTF8.self),
             platform: platform,
+            addressKind: fields.kind,
             app: String(decoding: fields.app, as: UTF8.self),
             environment: fields.environment,
             locale: fields.locale.map { String(decoding: $0, as: UTF8.self) },
@@ -82,7 +84,7 @@ extension Subscription {
 
     /// Throws an error that lists every problem of this subscription.
     public func validate() throws(Invalid) {
-        let problems = Self.problems(audience: audience, token: token, platform: platform, app: app)
+        let problems = Self.problems(audience: audience, token, platform, addressKind, app: app)
         guard problems.isEmpty else { throw Invalid(problems: problems) }
     }
 
@@ -92,10 +94,12 @@ extension Subscription {
         // The audience of a single device is compared with the token.
         let isDevice = Array(audience.utf8).withUnsafeBytes { Audience(of: $0) == .device }
         let audience = isDevice ? "device/" + SubscriptionKey.tokenHash(of: token) : audience
-        return Self.problems(audience: audience, token: token, platform: platform, app: app)
+        return Self.problems(audience: audience, token, platform, addressKind, app: app)
     }
 
-    static func problems(audience: String, token: String, platform: Platform, app: String) -> [String] {
+    static func problems(
+        audience: String, _ token: String, _ platform: Platform, _ kind: AddressKind?, app: String
+    ) -> [String] {
         var (audience, token, app) = (audience, token, app)
         return audience.withUTF8 { audience in
             token.withUTF8 { token in
@@ -104,6 +108,7 @@ extension Subscription {
                     fields.audience = UnsafeRawBufferPointer(audience)
                     fields.token = UnsafeRawBufferPointer(token)
                     fields.platform = platform
+                    fields.kind = kind
                     fields.app = UnsafeRawBufferPointer(app)
                     fields.check()
                     return fields.problems

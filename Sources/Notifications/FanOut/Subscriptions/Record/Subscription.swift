@@ -6,6 +6,8 @@ public struct Subscription: Equatable, Sendable {
     /// hex digits (docs/rules.md §3).
     public var token: String
     public var platform: Platform
+    /// What the token is; nil: what it usually is at the provider.
+    public var addressKind: AddressKind?
     /// The bundle id or package name. Required for APNs, where it is the topic.
     public var app: String
     public var environment: PushEnvironment
@@ -15,13 +17,14 @@ public struct Subscription: Equatable, Sendable {
     public var lastSeenAt: WallTime?
 
     public init(
-        audience: String, token: String, platform: Platform, app: String,
+        audience: String, token: String, platform: Platform, addressKind: AddressKind? = nil, app: String,
         environment: PushEnvironment = .production, locale: String? = nil,
         registeredAt: WallTime? = nil, lastSeenAt: WallTime? = nil
     ) {
         self.audience = audience
         self.token = token
         self.platform = platform
+        self.addressKind = addressKind
         self.app = app
         self.environment = environment
         self.locale = locale

@@ -5,6 +5,7 @@ struct SubscriptionFields {
     var audience = UnsafeRawBufferPointer(start: nil, count: 0)
     var token = UnsafeRawBufferPointer(start: nil, count: 0)
     var platform: Platform?
+    var kind: AddressKind?
     var app = UnsafeRawBufferPointer(start: nil, count: 0)
     var environment = PushEnvironment.production
     var locale: UnsafeRawBufferPointer?
@@ -30,6 +31,13 @@ struct SubscriptionFields {
             } else if name == "platform" {
                 let found = text(value, "platform")
                 platform = Platform.allCases.first { found.elementsEqual($0.rawValue.utf8) }
+            } else if name == "address_kind", !value.isNull {
+                let found = text(value, "address_kind")
+                guard let known = AddressKind.allCases.first(where: { found.elementsEqual($0.rawValue.utf8) }) else {
+                    add("address_kind is neither \(Self.list(AddressKind.allCases))")
+                    continue
+                }
+                kind = known
             } else if name == "app", !value.isNull {
                 app = text(value, "app")
             } else if name == "environment", !value.isNull {
@@ -73,6 +81,9 @@ struct SubscriptionFields {
             add("platform is neither \(Self.list(Platform.allCases))")
             return
         }
+        if let kind, kind.platform != platform {
+            add("address_kind is none of \(platform.name); allowed is \(Self.list(platform.kinds, "or"))")
+        }
         for problem in platform.problems(token: token, app: app) { add(problem) }
     }
 
@@ -85,8 +96,8 @@ struct SubscriptionFields {
         return locale
     }
 
-    private static func list(_ allowed: [some RawRepresentable<String>]) -> String {
-        allowed.map(\.rawValue).joined(separator: " nor ")
+    private static func list(_ allowed: [some RawRepresentable<String>], _ word: String = "nor") -> String {
+        allowed.map(\.rawValue).joined(separator: " \(word) ")
     }
 
     mutating func add(_ problem: String) {

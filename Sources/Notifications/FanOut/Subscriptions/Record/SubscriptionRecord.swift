@@ -29,6 +29,16 @@ package struct SubscriptionRecord {
 
     /// The kind of audience that its key names; nil if the key is not that of a subscription.
     package var kind: Audience? { SubscriptionKey.View(key).flatMap { Audience(of: $0.audience) } }
+
+    /// The header of a record whose token takes the place of another one. Its value is the time at which the device first
+    /// joined the audience, in milliseconds since 1970.
+    package static let sinceHeader = "since"
+
+    /// Whether the value of ``sinceHeader`` is 1 to 18 digits: any other is as if it were not there.
+    package static func isRotation(_ since: UnsafeRawBufferPointer?) -> Bool {
+        guard let since, (1...18).contains(since.count) else { return false }
+        return since.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
 }
 
 /// A record that was counted and skipped: named by its partition and offset and by hashes, never by its token.

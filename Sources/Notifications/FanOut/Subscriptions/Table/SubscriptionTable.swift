@@ -180,13 +180,3 @@ extension SubscriptionTableError {
     static let foreign = SubscriptionTableError(
         .wipe, "the subscriptions table was written by another version; delete its folder to fill it again")
 }
-
-extension [UInt8] {
-    /// `withUnsafeBytes` with the error type of the store.
-    package func withBytes(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-        let result = withUnsafeBytes { bytes -> Result<Void, StoreError> in
-            Result { () throws(StoreError) in try body(bytes) }
-        }
-        try result.get()
-    }
-}

@@ -4,7 +4,7 @@ import StateStore
 /// The content of a table as one number, whatever the order and the way in which it was stored.
 ///
 /// The XOR of the SHA-256 of each device's line:
-/// `<SHA-256 of the audience, 32 hex digits> <SHA-256 of the token> <platform> <environment> <last seen, ms or -> <app> <token>`.
+/// `<SHA-256 of the audience, 32 hex digits> <SHA-256 of the token> <kind of the token> <environment> <last seen, ms or -> <app> <token>`.
 /// Two tables of one topic with the same offsets have the same digest, and any other client can compute it from the topic.
 struct TableDigest {
     private var sum = [UInt8](repeating: 0, count: 32)
@@ -16,7 +16,7 @@ struct TableDigest {
         }
         let words = [
             String(Hex.string(key).prefix(2 * TableEntry.audienceCount)), Hex.string(device.hashStart),
-            device.platform.rawValue, device.environment.rawValue,
+            device.kind.rawValue, device.environment.rawValue,
             device.lastSeen.map { String($0.milliseconds) } ?? "-", String(decoding: device.app, as: UTF8.self),
             String(decoding: device.token, as: UTF8.self),
         ]

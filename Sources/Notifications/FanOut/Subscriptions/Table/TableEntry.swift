@@ -7,7 +7,7 @@ import StateStore
 /// One entry per device, so that 100,000 devices of one audience load in linear time (docs/code.md §7).
 package enum TableEntry {
     /// Written into every value and into the checkpoint: a table of another version is wiped and filled again (ADR 30).
-    package static let version: UInt8 = 4
+    package static let version: UInt8 = 5
     package static let audienceCount = 16
     package static let keyCount = 48
     private static let headCount = 25
@@ -15,7 +15,7 @@ package enum TableEntry {
     /// The offsets of the head's fields. ``Device/registeredAt`` reads its field relative to the app.
     private enum Layout {
         static let version = 0
-        static let platform = 1
+        static let kind = 1
         static let environment = 2
         static let needsEscaping = 3
         static let appCount = 4
@@ -28,10 +28,11 @@ package enum TableEntry {
     /// Appends the value of a valid subscription.
     static func append(_ fields: SubscriptionFields, _ platform: Platform, to values: inout ByteWriter) {
         let needsEscaping = Device.needsEscaping(fields.token) || Device.needsEscaping(fields.app)
+        let kind = fields.kind ?? platform.usualKind
         let locale = fields.storedLocale
         withUnsafeTemporaryAllocation(byteCount: headCount, alignment: 8) { head in
             head.storeBytes(of: version, toByteOffset: Layout.version, as: UInt8.self)
-            head.storeBytes(of: platform.code, toByteOffset: Layout.platform, as: UInt8.self)
+            head.storeBytes(of: kind.code, toByteOffset: Layout.kind, as: UInt8.self)
             head.storeBytes(of: fields.environment.code, toByteOffset: Layout.environment, as: UInt8.self)
             head.storeBytes(of: needsEscaping.code, toByteOffset: Layout.needsEscaping, as: UInt8.self)
             head.storeBytes(
@@ -58,7 +59,7 @@ package enum TableEntry {
         guard entry.value.count >= headCount, entry.key.count == keyCount,
             let key = entry.key.baseAddress, let value = entry.value.baseAddress,
             value.load(fromByteOffset: Layout.version, as: UInt8.self) == version,
-            let platform = Platform(code: value.load(fromByteOffset: Layout.platform, as: UInt8.self)),
+            let kind = AddressKind(code: value.load(fromByteOffset: Layout.kind, as: UInt8.self)),
             let environment = PushEnvironment(code: value.load(fromByteOffset: Layout.environment, as: UInt8.self)),
             let needsEscaping = Bool(code: value.load(fromByteOffset: Layout.needsEscaping, as: UInt8.self))
         else { return nil }
@@ -72,7 +73,7 @@ package enum TableEntry {
             appStart: value + headCount,
             tokenCount: tokenCount,
             appCount: appCount,
-            platform: platform,
+            kind: kind,
             environment: environment,
             needsEscaping: needsEscaping,
             localeCount: localeCount,

@@ -18,15 +18,17 @@ struct DeviceTests {
         #expect(device.registeredAt == nil)
     }
 
-    @Test("a table that was filled before a provider was known, and lacks its subscriptions, has another version")
+    @Test("a table that was filled before a kind of token was known, and lacks its subscriptions, has another version")
     func version() {
-        #expect(Platform.allCases == [.fcm, .apns])
-        #expect(TableEntry.version == 4)
+        #expect(AddressKind.allCases == [.registrationToken, .installationID, .apnsToken])
+        #expect(TableEntry.version == 5)
     }
 
-    @Test("every platform and environment has its own code; an entry with an unknown code is foreign")
+    @Test("every platform, kind of token and environment has its own code; an entry with an unknown code is foreign")
     func codes() throws {
-        #expect(Platform.allCases.allSatisfy { Platform(code: $0.code) == $0 })
+        #expect(AddressKind.allCases.allSatisfy { AddressKind(code: $0.code) == $0 })
+        #expect(Set(AddressKind.allCases.map(\.code)).count == AddressKind.allCases.count)
+        #expect(Platform.allCases.allSatisfy { $0.kinds.contains($0.usualKind) })
         #expect(Set(Platform.allCases.map(\.code)).count == Platform.allCases.count)
         // The code is a bit in a set of platforms, which is one byte.
         #expect(Platform.allCases.allSatisfy { PlatformSet.all.contains(PlatformSet($0)) && $0.code < 8 })
@@ -42,7 +44,7 @@ struct DeviceTests {
         }
         let written = changes.value(0)
         let stored = Array(try #require(written))
-        // The platform, the environment, and whether the token must be escaped.
+        // The kind, the environment, and whether the token must be escaped.
         for index in [1, 2, 3] {
             var bytes = stored
             func device() -> Device? {

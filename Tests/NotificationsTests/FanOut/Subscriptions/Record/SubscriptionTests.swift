@@ -30,11 +30,33 @@ struct SubscriptionTests {
         apns.token = "00ff"
         let odd = Subscription(
             audience: #"user/ä"\/|b"#, token: #"to"k\en/ü"#, platform: .fcm, app: "", registeredAt: nil)
-        for subscription in [apns, odd, .fcm("t")] {
+        var installed = Subscription.fcm("t")
+        installed.addressKind = .installationID
+        for subscription in [apns, odd, .fcm("t"), installed] {
             let decoded = try Subscription.decode(
                 key: Array(subscription.key.utf8), value: subscription.encoded())
             #expect(decoded == subscription)
         }
+    }
+
+    @Test(
+        "docs/rules.md §3: what a token is, is one that its provider has",
+        arguments: [
+            ("fcm", "apns_token", "address_kind is none of FCM; allowed is registration_token or installation_id"),
+            ("apns", "installation_id", "address_kind is none of APNs; allowed is apns_token"),
+            (
+                "fcm", "token",
+                "address_kind is neither registration_token nor installation_id nor apns_token"
+            ),
+        ])
+    func kinds(platform: String, kind: String, problem: String) throws {
+        let value = #"""
+            {"audience":"user/1","token":"00","platform":"\#(platform)","address_kind":"\#(kind)","app":"a"}
+            """#
+        let error = #expect(throws: Subscription.Invalid.self) {
+            _ = try Subscription.decode(value: Array(value.utf8))
+        }
+        #expect(error?.problems == [problem])
     }
 
     @Test(

@@ -1,0 +1,4 @@
+/// A read was ended before it had read all.
+package struct ReadingStopped: Error {
+    package init() {}
+}

@@ -1,0 +1,88 @@
+import Notifications
+
+/// What the registrar writes for a command, all of it in one transaction.
+package struct Decision: Equatable, Sendable {
+    package var verdict: Verdict
+    /// By the key of the record; nil: a tombstone.
+    package var devices: [(id: DeviceID, state: DeviceState?)] = []
+    package var people: [(id: ByteText, state: PersonState?)] = []
+    package var subscriptions: [SubscriptionChange] = []
+    /// The people that are erased now.
+    package var erased: [ByteText] = []
+    package var withdrawals: [Withdrawal] = []
+
+    package init(_ verdict: Verdict) {
+        self.verdict = verdict
+    }
+
+    /// Whether anything but the verdict is written.
+    package var changes: Bool {
+        !devices.isEmpty || !people.isEmpty || !subscriptions.isEmpty || !erased.isEmpty
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.verdict == right.verdict && left.subscriptions == right.subscriptions && left.erased == right.erased
+            && left.withdrawals == right.withdrawals
+            && left.devices.elementsEqual(right.devices, by: ==) && left.people.elementsEqual(right.people, by: ==)
+    }
+}
+
+/// A record of `notifications.subscriptions`.
+package enum SubscriptionChange: Equatable, Sendable {
+    /// - Parameter since: the header `since`: its address takes another one's place, and the device is no joiner.
+    case put(Subscription, since: WallTime?)
+    case remove(audience: ByteText, AddressHash)
+
+    package var key: SubscriptionKey {
+        switch self {
+        case .put(let subscription, _): SubscriptionKey(audience: subscription.audience, token: subscription.token)
+        case .remove(let audience, let hash): SubscriptionKey(audience: audience.text, tokenHash: hash.hex)
+        }
+    }
+}
+
+/// Older pushes to an address that must not be sent any more.
+package struct Withdrawal: Equatable, Sendable {
+    package enum Extent: Equatable, Sendable {
+        case everything
+        /// Those for these audiences.
+        case audiences([ByteText])
+    }
+
+    package var address: AddressHash
+    package var extent: Extent
+
+    package init(_ address: AddressHash, _ extent: Extent) {
+        self.address = address
+        self.extent = extent
+    }
+}
+
+/// What became of a command.
+package enum Verdict: Equatable, Sendable {
+    /// - Parameter revision: of what it has made.
+    case created(revision: Int64)
+    case changed(revision: Int64)
+    /// It is so already.
+    case unchanged(revision: Int64)
+    /// It is not there any more, or never was.
+    case gone
+    case erased(devices: Int)
+    case refused(Refusal)
+}
+
+package enum Refusal: Equatable, Sendable {
+    /// There is no such device or person, or it is not the author's.
+    case notFound
+    /// The author is not the person of the device, and shows neither its credential nor its address.
+    case notThisDevice
+    /// The person was erased after the author's token was issued.
+    case personErased
+    /// - Parameter revision: of the state; nil: there is none.
+    case preconditionFailed(revision: Int64?)
+    /// - Parameter current: the device's.
+    case staleGeneration(current: Int64)
+    case tooManyAudiences(most: Int)
+    /// A device credential may change the address, the locale and the time zone, log out and unregister.
+    case notByCredential
+}

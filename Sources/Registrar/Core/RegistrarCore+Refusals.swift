@@ -1,0 +1,91 @@
+import Notifications
+import StateStore
+
+extension RegistrarCore {
+    /// Why a device is not changed; nil: it is. In the order in which a client can mend them.
+    func refusal(
+        of change: DeviceChange, _ command: Command, _ before: DeviceState?, _ after: DeviceState
+    ) throws(StoreError) -> Refusal? {
+        if let person = after.person, let refusal = try refusal(of: command.author, asErased: person) { return refusal }
+        if let before {
+            let shown: ByteText? =
+                switch change.address {
+                case .set(let new): new.value
+                case .keep, .remove: nil
+                }
+            if let refusal = Self.refusal(of: command.author, before, shownAddress: shown) { return refusal }
+        }
+        if let refusal = Self.refusal(of: command.condition, revision: before?.revision) { return refusal }
+        if let current = before?.generation, let generation = change.generation, generation < current {
+            return .staleGeneration(current: current)
+        }
+        switch command.author {
+        case .device:
+            // It reduces or refreshes.
+            guard let before else { return .notByCredential }
+            let adds = Set(after.audiences).subtracting(before.audiences)
+            let isOther = after.person != nil && after.person != before.person
+            guard adds.isEmpty, !isOther, after.app == before.app, after.environment == before.environment,
+                change.newCredential == nil
+            else { return .notByCredential }
+        case .key, .user, .sender: break
+        }
+        guard after.audiences.count <= DeviceState.mostAudiences else {
+            return .tooManyAudiences(most: DeviceState.mostAudiences)
+        }
+        return nil
+    }
+
+    func refusal(
+        of change: PersonChange, _ command: Command, _ before: PersonState?
+    ) throws(StoreError) -> Refusal? {
+        switch command.author {
+        case .key: break
+        case .user(let person, _) where person == change.person && change.audiences == nil: break
+        case .user, .device, .sender: return .notFound
+        }
+        if let refusal = try refusal(of: command.author, asErased: change.person) { return refusal }
+        if let refusal = Self.refusal(of: command.condition, revision: before?.revision) { return refusal }
+        guard change.audiences?.count ?? 0 <= PersonState.mostAudiences else {
+            return .tooManyAudiences(most: PersonState.mostAudiences)
+        }
+        return nil
+    }
+
+    /// A token from before the erasure of its person is an app's that has not noticed; a newer one is a person's who came
+    /// back.
+    private func refusal(of author: Author, asErased person: ByteText) throws(StoreError) -> Refusal? {
+        guard let erased = try table.erasure(of: person) else { return nil }
+        switch author {
+        case .user(_, let issued): return issued <= erased ? .personErased : nil
+        case .device: return .personErased
+        case .key, .sender: return nil
+        }
+    }
+
+    /// Who may change a device: a backend; its person; whoever has its credential; and whoever knows its address, which its
+    /// provider tells nobody else.
+    static func refusal(of author: Author, _ device: DeviceState, shownAddress: ByteText?) -> Refusal? {
+        switch author {
+        case .key: return nil
+        case .user(let person, _):
+            if device.person == person { return nil }
+            // It is nobody's, and has nothing by which to know its app again.
+            if device.person == nil, device.live == nil { return nil }
+            return shownAddress != nil && shownAddress == device.live?.value ? nil : .notThisDevice
+        case .device(let credential): return device.credential == credential ? nil : .notThisDevice
+        case .sender: return .notFound
+        }
+    }
+
+    static func refusal(of condition: Condition?, revision: Int64?) -> Refusal? {
+        let holds =
+            switch condition {
+            case nil: true
+            case .revision(let wanted): revision == wanted
+            case .exists: revision != nil
+            case .isNew: revision == nil
+            }
+        return holds ? nil : .preconditionFailed(revision: revision)
+    }
+}

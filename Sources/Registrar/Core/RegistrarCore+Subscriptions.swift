@@ -1,0 +1,110 @@
+import Notifications
+import StateStore
+
+extension RegistrarCore {
+    /// Which subscriptions of its address a change takes away where the device is not to have them.
+    enum Reach {
+        /// Those that the device has had from the registrar.
+        case own
+        /// Also those that somebody else has written, but for channels: the person has changed.
+        case session
+        /// All, whoever wrote them.
+        case everything
+    }
+
+    /// Writes a device, and what follows for the subscriptions of its address.
+    func replace(
+        _ before: DeviceState?, by after: DeviceState, id: DeviceID, _ reach: Reach, at offset: Int64, _ time: WallTime,
+        in decision: inout Decision
+    ) throws(StoreError) {
+        let old = before?.live?.hash
+        let new = after.live?.hash
+        var had: Set<ByteText> = []
+        if let before { had = try audiences(of: before) }
+        var reach = reach
+        var isOthers = before?.person != after.person
+        if let new, let owner = try table.owner(of: new), owner != id {
+            try claim(new, from: owner, at: offset, time, in: &decision)
+            (reach, isOthers) = (.everything, true)
+        }
+        if old != new { try leave(old, of: id, withdraws: new == nil, in: &decision) }
+        if before != after { try set(id, after, in: &decision) }
+        guard let address = after.live else { return }
+
+        let wanted = try audiences(of: after)
+        let isHere = try Dictionary(
+            table.subscriptions(of: address.hash).map { ($0.audience, $0.checksum) }, uniquingKeysWith: { $1 })
+        let lost = try removeSubscriptions(of: address.hash, in: &decision) { audience in
+            guard !wanted.contains(audience) else { return false }
+            switch reach {
+            case .own: return had.contains(audience)
+            case .session: return had.contains(audience) || audience.audience != .channel
+            case .everything: return true
+            }
+        }
+        // What was meant for another person must not be shown to this one.
+        if isOthers {
+            let personal = lost.filter { $0.audience != .channel }
+            if !personal.isEmpty { decision.withdrawals.append(Withdrawal(address.hash, .audiences(personal))) }
+        }
+        for audience in wanted.sorted() {
+            let subscription = Self.subscription(after, address, to: audience)
+            let value = subscription.encoded()
+            guard isHere[audience] != RegistrarTable.checksum(of: value) else { continue }
+            let moved = old != nil && old != new && had.contains(audience) && isHere[audience] == nil
+            write(.put(subscription, since: moved ? after.registeredAt : nil), value, in: &decision)
+        }
+    }
+
+    /// The device has this address no more: nothing is sent to it.
+    ///
+    /// - Parameter withdraws: whether what is on its way to it is not sent either.
+    func leave(
+        _ address: AddressHash?, of id: DeviceID, withdraws: Bool = true, in decision: inout Decision
+    ) throws(StoreError) {
+        guard let address, try table.owner(of: address) == id else { return }
+        try removeSubscriptions(of: address, in: &decision) { _ in true }
+        if withdraws { decision.withdrawals.append(Withdrawal(address, .everything)) }
+    }
+
+    /// An address belongs to one device: who has it now has shown that it does, since its provider has told its app.
+    private func claim(
+        _ address: AddressHash, from owner: DeviceID, at offset: Int64, _ time: WallTime, in decision: inout Decision
+    ) throws(StoreError) {
+        guard var state = try table.device(owner) else { return }
+        state.address = .claimed(address, at: time)
+        state.revision = offset
+        try set(owner, state, in: &decision)
+    }
+
+    /// - Returns: the audiences that the address has no more.
+    @discardableResult
+    func removeSubscriptions(
+        of address: AddressHash, in decision: inout Decision, where isRemoved: (ByteText) -> Bool
+    ) throws(StoreError) -> [ByteText] {
+        let audiences = try table.subscriptions(of: address).map(\.audience).filter(isRemoved).sorted()
+        for audience in audiences { write(.remove(audience: audience, address), nil, in: &decision) }
+        return audiences
+    }
+
+    /// Whom a device with an address is subscribed as: its own audiences, its person and what the backend has set for
+    /// that person, and itself.
+    func audiences(of device: DeviceState) throws(StoreError) -> Set<ByteText> {
+        guard let address = device.live else { return [] }
+        var audiences = Set(device.audiences)
+        audiences.insert(ByteText("device/\(address.hash.hex)"))
+        if let person = device.person {
+            audiences.insert(ByteText("user/\(person)"))
+            audiences.formUnion(try table.person(person)?.audiences ?? [])
+        }
+        return audiences
+    }
+
+    private static func subscription(_ device: DeviceState, _ address: Address, to audience: ByteText) -> Subscription {
+        Subscription(
+            audience: audience.text, token: address.value.text, platform: address.kind.platform,
+            addressKind: address.kind == address.kind.platform.usualKind ? nil : address.kind, app: device.app.text,
+            environment: device.environment, locale: device.locale?.text, registeredAt: address.since,
+            lastSeenAt: device.refreshedAt)
+    }
+}

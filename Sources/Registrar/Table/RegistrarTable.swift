@@ -1,0 +1,191 @@
+import JSONReader
+import Notifications
+import StateStore
+
+/// The fold of what the registrar has written, and of the subscriptions, whoever wrote them: devices, people, whose an
+/// address is, and which audiences it has. It is always safe to delete.
+///
+/// What a transaction changes is *staged* until its end; what was committed is *pending* until it is stored, so that the
+/// store is behind what was committed, and never ahead. One owner.
+package final class RegistrarTable {
+    /// Of one address, that one decision looks at. Who writes the topic may give an address more than its device has.
+    static let mostSubscriptions = 10_000
+
+    /// Of one key: the entries by what ends their keys; nil: it is removed.
+    private typealias Changes = [RegistrarKey.Group: [[UInt8]: [UInt8]?]]
+
+    private let store: any OrderedStore
+    private let reader: any StoreReader
+    private var json = JSONReader()
+    private var staged: Changes = [:]
+    private var pending: Changes = [:]
+    private var entries: [StoreEntry] = []
+
+    package init(_ store: any OrderedStore) throws(StoreError) {
+        self.store = store
+        reader = try store.makeReader()
+        try reader.begin()
+    }
+
+    // MARK: Reading
+
+    package func device(_ id: DeviceID) throws(StoreError) -> DeviceState? {
+        guard let value = try value(RegistrarKey.device(id)) else { return nil }
+        guard let state = DeviceState(value, &json) else { throw Self.foreign }
+        return state
+    }
+
+    package func person(_ id: ByteText) throws(StoreError) -> PersonState? {
+        guard let value = try value(RegistrarKey.person(id)) else { return nil }
+        guard let state = PersonState(value, &json) else { throw Self.foreign }
+        return state
+    }
+
+    package func owner(of address: AddressHash) throws(StoreError) -> DeviceID? {
+        guard let value = try value(RegistrarKey.owner(address)) else { return nil }
+        guard let id = DeviceID(String(decoding: value, as: UTF8.self)) else { throw Self.foreign }
+        return id
+    }
+
+    package func erasure(of person: ByteText) throws(StoreError) -> WallTime? {
+        guard let value = try value(RegistrarKey.erasure(person)) else { return nil }
+        guard let milliseconds = Int64(String(decoding: value, as: UTF8.self)) else { throw Self.foreign }
+        return WallTime(milliseconds: milliseconds)
+    }
+
+    /// In the order of their ids.
+    package func devices(of person: ByteText) throws(StoreError) -> [DeviceID] {
+        var ids: [DeviceID] = []
+        for (rest, _) in try entries(RegistrarKey.devices(of: person)) {
+            guard let id = DeviceID(String(decoding: rest, as: UTF8.self)) else { throw Self.foreign }
+            ids.append(id)
+        }
+        return ids
+    }
+
+    /// The audiences that an address is subscribed to, with the checksum of each record's value. In the order of the
+    /// audiences' hashes.
+    package func subscriptions(
+        of address: AddressHash
+    ) throws(StoreError) -> [(audience: ByteText, checksum: UInt64)] {
+        var found: [(audience: ByteText, checksum: UInt64)] = []
+        for (_, value) in try entries(RegistrarKey.subscriptions(of: address)) {
+            guard value.count > 8 else { throw Self.foreign }
+            let checksum = value.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+            found.append((ByteText(String(decoding: value[8...], as: UTF8.self)), UInt64(littleEndian: checksum)))
+        }
+        return found
+    }
+
+    // MARK: Folding
+
+    /// Takes a record of `notifications.devices`.
+    package func set(_ id: DeviceID, _ state: DeviceState?) throws(StoreError) {
+        let before = try device(id)
+        if let live = before?.live, live.hash != state?.live?.hash, try owner(of: live.hash) == id {
+            stage(RegistrarKey.owner(live.hash), nil)
+        }
+        if let person = before?.person, person != state?.person {
+            stage(RegistrarKey.devices(of: person), ending: Array(id.text.utf8), nil)
+        }
+        if let live = state?.live { stage(RegistrarKey.owner(live.hash), Array(id.text.utf8)) }
+        if let person = state?.person {
+            stage(RegistrarKey.devices(of: person), ending: Array(id.text.utf8), [])
+        }
+        stage(RegistrarKey.device(id), state?.json)
+    }
+
+    /// Takes a record of `notifications.people`.
+    package func set(_ id: ByteText, _ state: PersonState?) {
+        stage(RegistrarKey.person(id), state?.json)
+    }
+
+    /// Takes a record of `notifications.erasures`.
+    package func erase(_ person: ByteText, at time: WallTime) {
+        stage(RegistrarKey.erasure(person), Array(String(time.milliseconds).utf8))
+    }
+
+    /// Takes a record of `notifications.subscriptions`, in the partition of its key.
+    ///
+    /// - Parameter value: nil: a tombstone.
+    package func set(_ key: SubscriptionKey, value: [UInt8]?) {
+        guard let address = AddressHash(hex: key.tokenHash) else { return }
+        let audience = ByteText(key.audience)
+        let entry = value.map { value in
+            withUnsafeBytes(of: Self.checksum(of: value).littleEndian) { Array($0) } + Array(key.audience.utf8)
+        }
+        stage(RegistrarKey.subscriptions(of: address), ending: RegistrarKey.hash(audience), entry)
+    }
+
+    /// By which a subscription's record is known to say what it is to say.
+    static func checksum(of value: [UInt8]) -> UInt64 {
+        value.withUnsafeBytes { Checksum.of(UnsafeRawBufferPointer(start: nil, count: 0), $0) }
+    }
+
+    // MARK: Transactions
+
+    /// What is staged was committed.
+    package func commit() {
+        for (group, entries) in staged { pending[group, default: [:]].merge(entries) { $1 } }
+        staged.removeAll(keepingCapacity: true)
+    }
+
+    package func abort() {
+        staged.removeAll(keepingCapacity: true)
+    }
+
+    /// Stores what was committed. After an error it is still pending.
+    ///
+    /// - Parameter checkpoint: of what was folded.
+    package func flush(_ checkpoint: [UInt8]) throws(StoreError) {
+        let changes = pending.flatMap { group, entries in entries.map { (group.bytes + $0.key, $0.value) } }
+            .sorted { $0.0.lexicographicallyPrecedes($1.0) }
+        // A snapshot would keep the writer from using its pages again.
+        reader.end()
+        let result = Result { () throws(StoreError) in
+            try store.write { writer throws(StoreError) in
+                for (key, value) in changes {
+                    try key.withBytes { key throws(StoreError) in try writer.set(key, value) }
+                }
+                try checkpoint.withBytes { checkpoint throws(StoreError) in try writer.setCheckpoint(checkpoint) }
+            }
+        }
+        try reader.begin()
+        try result.get()
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    /// What ``flush(_:)`` has stored last; nil: nothing.
+    package func checkpoint() throws(StoreError) -> [UInt8]? { try reader.checkpoint().map { Array($0) } }
+
+    // MARK: Entries
+
+    private func stage(_ group: RegistrarKey.Group, ending rest: [UInt8] = [], _ value: [UInt8]?) {
+        staged[group, default: [:]][rest] = .some(value)
+    }
+
+    /// Of a group with one entry, whose key it is.
+    private func value(_ group: RegistrarKey.Group) throws(StoreError) -> [UInt8]? {
+        if let change = staged[group]?[[]] ?? pending[group]?[[]] { return change }
+        var found: [UInt8]?
+        try group.bytes.withBytes { key throws(StoreError) in found = try reader.value(for: key).map { Array($0) } }
+        return found
+    }
+
+    /// All of a group, in the order of what ends their keys.
+    private func entries(_ group: RegistrarKey.Group) throws(StoreError) -> [(rest: [UInt8], value: [UInt8])] {
+        entries.removeAll(keepingCapacity: true)
+        try group.bytes.withBytes { prefix throws(StoreError) in
+            try reader.append(startingWith: prefix, limit: Self.mostSubscriptions, to: &entries)
+        }
+        var found: [[UInt8]: [UInt8]?] = [:]
+        for entry in entries { found[Array(entry.key.dropFirst(group.bytes.count))] = .some(Array(entry.value)) }
+        for changes in [pending[group], staged[group]] { found.merge(changes ?? [:]) { $1 } }
+        return found.compactMap { rest, value in value.map { (rest, $0) } }
+            .sorted { $0.rest.lexicographicallyPrecedes($1.rest) }
+    }
+
+    private static var foreign: StoreError {
+        StoreError(.damaged, "an entry of the registrar's table was written by another version")
+    }
+}

@@ -1,0 +1,34 @@
+import Replay
+
+extension DeliverySummaryReport: Report {
+    var rows: [Row] {
+        let range = "from \(from)" + (to.map { " to \($0)" } ?? "")
+        guard total.count > 0 else { return [.line("\(topic) has no outcomes \(range).")] }
+        var table = TextTable([
+            "OUTCOMES", "REQUESTS", "P50", "P99", "PLATFORM", "CREDENTIAL", "OUTCOME", "STATUS", "REASON",
+            "APP",
+        ])
+        for group in groups { table.append(Self.numbers(group.tally) + group.cells) }
+        var rows: [Row] = [.table(table)]
+        if let others { rows.append(.line("of more kinds than \(DeliverySummary.mostGroups): \(Self.text(others))")) }
+        return rows + [.line("all \(range): \(Self.text(total))")]
+    }
+
+    private static func text(_ tally: DeliverySummary.Tally) -> String {
+        let numbers = numbers(tally)
+        return ProgressLine.counted(tally.count, "outcome") + ", " + ProgressLine.counted(tally.attempts, "request")
+            + ", p50 \(numbers[2]), p99 \(numbers[3])"
+    }
+
+    private static func numbers(_ tally: DeliverySummary.Tally) -> [String] {
+        [ProgressLine.grouped(tally.count), ProgressLine.grouped(tally.attempts)]
+            + [0.5, 0.99].map { tally.time.quantile($0).map(time) ?? "-" }
+    }
+
+    /// `12 ms`, `4.2 s`, `15m00s`.
+    static func time(_ milliseconds: Int64) -> String {
+        if milliseconds < 1_000 { return "\(milliseconds) ms" }
+        if milliseconds < 60_000 { return "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s" }
+        return ProgressLine.time(Double(milliseconds) / 1_000)
+    }
+}

@@ -1,0 +1,212 @@
+"""The HTTP API as software that others have written meets it: clients, checkers, a proxy with TLS, slow attackers."""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import re
+import resource
+import ssl
+import subprocess
+import sys
+import tempfile
+
+from harness.brokers import free_port
+from harness.cluster import Cluster
+from harness.http_api import TOPIC, APIProcess, Attempt, create_key, wait_until_ready
+from harness.nginx import Nginx
+from harness.project import ROOT
+from harness.scenario import main, scenario
+from harness.waiting import Failure, expect, wait_for
+
+SIZES = {"examples": 300, "connections": 1_200}
+DESCRIPTION = ROOT / "Schemas/openapi.json"
+CLIENTS = ROOT / "Tests/EndToEnd/clients"
+# Where Tests/EndToEnd/run has installed the list in that folder.
+PROGRAMS = pathlib.Path(os.environ.get("API_CLIENTS", ""), "bin")
+# Addresses of loopback: that of the proxy, and that of its client.
+PROXY, CLIENT = "127.0.0.1", "127.0.0.7"
+
+
+def call(*command, folder=None, **variables):
+    """What a program says, which must end well."""
+    done = subprocess.run(
+        [*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | variables, cwd=folder
+    )
+    if done.returncode:
+        # Some lines have a whole body of a request.
+        lines = "\n".join(line[:500] for line in done.stdout.splitlines()[-60:])
+        raise Failure(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{lines}")
+    return done.stdout
+
+
+class World:
+    """Two processes of the API, and a key."""
+
+    def __init__(self, harness, brokers, folder):
+        self.harness, self.folder = harness, folder
+        self.cluster = Cluster(brokers.start())
+        # Some operations read what a pipeline has.
+        others = [f"notifications.{name}" for name in ("subscriptions", "dispatch", "dead-letters", "journal", "deliveries")]
+        self.cluster.create_topics({topic: (3, {}) for topic in (TOPIC, "orders.events", *others)})
+        self.key = create_key(harness, folder, "send", "trace:read")
+        # More than it takes of connections: the limit is to be its own.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        # The second is attacked: connections of others could make room there.
+        self.processes = [
+            APIProcess(harness, self.cluster, folder, name, api_trusted_proxies=PROXY).start() for name in ("api", "attacked")
+        ]
+        self.api, self.attacked = self.processes
+        self.url = f"http://127.0.0.1:{self.api.port}"
+        # The description of what this process offers.
+        self.served = folder / "openapi.json"
+
+
+@contextlib.contextmanager
+def around(harness):
+    with harness.brokers() as brokers, tempfile.TemporaryDirectory(prefix="carillon-api-clients.") as folder:
+        world = World(harness, brokers, pathlib.Path(folder))
+        try:
+            wait_until_ready(*world.processes)
+            world.served.write_bytes(served(world.api.port))
+            yield world
+            for each in world.processes:
+                each.stop(30)
+        finally:
+            for each in world.processes:
+                each.kill_if_running()
+
+
+def served(port):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    with contextlib.closing(connection):
+        connection.request("GET", "/openapi.json")
+        return connection.getresponse().read()
+
+
+@scenario("the description is OpenAPI, and the one that is served")
+def description(world):
+    call(PROGRAMS / "openapi-spec-validator", DESCRIPTION)
+    served, kept = json.loads(world.served.read_text()), json.loads(DESCRIPTION.read_text())
+    served["info"].pop("version"), kept["info"].pop("version")
+    # A process has the operations whose settings are there.
+    paths = {path: {name: kept["paths"][path][name] for name in methods} for path, methods in served["paths"].items()}
+    expect("what is served", served, kept | {"paths": paths})
+
+
+@scenario("a generated client sends, repeats, hears what is wrong, and asks; its limits are structured fields")
+def generated(world):
+    settings = world.folder / "generator.yml"
+    # Formatting would need a program more.
+    settings.write_text("post_hooks: []\n")
+    options = ["--path", DESCRIPTION, "--output-path", world.folder / "generated", "--meta", "none", "--config", settings]
+    call(PROGRAMS / "openapi-python-client", "generate", "--fail-on-warning", *options)
+    call(PROGRAMS / "python", CLIENTS / "speak.py", world.url, world.key, PYTHONPATH=str(world.folder))
+
+
+@scenario("whatever is generated from the description is answered as it says", background=True)
+def schemathesis(world):
+    amount = ["--max-examples", world.harness.sizes.examples, "--seed", world.harness.seed, "--generation-database", "none"]
+    patience = ["--request-timeout", 60, "--suppress-health-check", "all"]
+    authorization = ["--header", f"Authorization: Bearer {world.key}"]
+    command = [
+        "--config-file",
+        CLIENTS / "schemathesis.toml",
+        "run",
+        world.served,
+        "--url",
+        world.url,
+        "--no-color",
+        "--warnings",
+        "off",
+    ]
+    said = call(PROGRAMS / "schemathesis", *command, *amount, *patience, *authorization, folder=world.folder)
+    cases = re.search(r"([0-9,]+) generated", said)
+    print(f"   {cases[0] if cases else said}", flush=True)
+
+
+def server_block(world, port):
+    """What docs/api.md shows for nginx, with this test's addresses."""
+    (block,) = re.findall(r"```text\n# nginx[^\n]*\n(.*?)```", (ROOT / "docs/api.md").read_text(), re.DOTALL)
+    for shown, own, count in (
+        ("listen 443 ssl;", f"listen 0.0.0.0:{port} ssl;", 1),
+        ("/etc/nginx/api.pem", f"{world.folder}/api.pem", 1),
+        ("/etc/nginx/api.key", f"{world.folder}/api.key", 1),
+        ("http://127.0.0.1:8080", world.url, 2),
+    ):
+        expect(f"how often the page has {shown}", block.count(shown), count)
+        block = block.replace(shown, own)
+    return block
+
+
+@scenario("behind the proxy that the page shows there is TLS, and the log has the client's address, not what it claims")
+def proxy(world):
+    certificate = ["-keyout", world.folder / "api.key", "-out", world.folder / "api.pem", "-addext", "subjectAltName=IP:127.0.0.1"]
+    call("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", *certificate)
+    trusting, port = ssl.create_default_context(cafile=world.folder / "api.pem"), free_port()
+    folder = world.folder / "nginx"
+    folder.mkdir()
+    with Nginx(folder, server_block(world, port), port):
+        body = json.dumps({"audience": "user/17", "message": {"title": "by TLS"}})
+        said = []
+        for source, claims in ((CLIENT, {}), (CLIENT, {"X-Forwarded-For": "203.0.113.9"})):
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=trusting, source_address=(source, 0))
+            with contextlib.closing(connection):
+                headers = {"Authorization": f"Bearer {world.key}", "Content-Type": "application/json"}
+                connection.request("PUT", "/v1/requests/by-tls", body, headers | claims)
+                answer = connection.getresponse()
+                answer.read()
+                said.append((answer.status, answer.headers["X-Request-Id"]))
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=trusting)
+        with contextlib.closing(connection):
+            connection.request("PUT", "/v1/requests/large", b"x" * 70_000, {"Authorization": f"Bearer {world.key}"})
+            expect("a body that is too large", connection.getresponse().status, 413)
+    expect("the answers", [status for status, _ in said], [202, 200])
+    for _, name in said:
+        wait_for(f"the log has {name} with its client", lambda name=name: world.api.has_line(name, f'"client":"{CLIENT}"'), 20)
+    # Without the proxy in between its header says nothing.
+    connection = http.client.HTTPConnection("127.0.0.1", world.api.port, timeout=60, source_address=(CLIENT, 0))
+    with contextlib.closing(connection):
+        connection.request("GET", "/openapi.json", headers={"X-Forwarded-For": "203.0.113.9"})
+        name = connection.getresponse().headers["X-Request-Id"]
+    wait_for("the log has the client itself", lambda: world.api.has_line(name, f'"client":"{CLIENT}"'), 20)
+    if world.api.has_line("203.0.113.9"):
+        raise Failure("the log has what a client claimed")
+
+
+@scenario("while slow clients hold more connections than there are, the process is live, and requests are answered")
+def slow(world):
+    api = world.attacked
+    page = f"http://127.0.0.1:{api.port}/openapi.json"
+    amount = ["-c", world.harness.sizes.connections, "-r", 600, "-i", 2, "-l", 240, "-p", 60, "-u", page, "-m", "application/json"]
+    attacks = [
+        ["-H", "-x", 24],
+        # A body that is ignored, of a GET: another one would be refused before it is read.
+        ["-B", "-t", "GET", "-s", 512],
+        ["-X", "-w", 16, "-y", 64, "-z", 8, "-k", 3],
+    ]
+    running = []
+    try:
+        for attack in attacks:
+            command = ["slowhttptest", *map(str, attack + amount)]
+            running.append(
+                subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
+        held = lambda: len(os.listdir(f"/proc/{api.process.pid}/fd"))  # noqa: E731
+        wait_for("slow clients hold connections", lambda: held() > world.harness.sizes.connections // 3, 60)
+        for number in range(5):
+            wait_for("it is live", lambda: api.page("/live"), 60)
+            attempt = Attempt(number, f"slow-{number}", {"audience": "user/17", "message": {"title": "in time"}})
+            connection = lambda: http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)  # noqa: E731
+            wait_for("an answer", lambda: attempt.send(connection(), world.key).status in (200, 202), 60)
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+    api.expect_running()
+
+
+if __name__ == "__main__":
+    sys.exit(main("api-clients", __doc__, globals(), around, SIZES))

@@ -1,0 +1,64 @@
+import Notifications
+import TestSupport
+import Testing
+
+@testable import Registrar
+
+@Suite("Who may change a device")
+struct AuthorityTests {
+    private func world() throws -> RegistrarWorld {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "channel/offers", newCredential: "c0ffee"))
+        return world
+    }
+
+    @Test("Another person without its address or its credential may not")
+    func notThisDevice() throws {
+        var world = try world()
+        let other = Author.user("18", issuedAt: world.time)
+        for action: Action in [
+            .put("phone", "token-b", person: "18"), .logOut("phone"), .deleteDevice("phone"),
+            .change("phone") { $0.adds = ["channel/news"] },
+        ] {
+            #expect(try world.decide(action, by: other) == Decision(.refused(.notThisDevice)))
+        }
+        #expect(try world.decide(.logOut("phone"), by: .device("decaf")) == Decision(.refused(.notThisDevice)))
+        #expect(
+            try world.decide(.put("phone", "token-a", person: "18"), by: other).verdict == .changed(revision: 6))
+    }
+
+    @Test("A device credential refreshes and reduces: it adds no audience, sets no person and makes no credential")
+    func reduces() throws {
+        var world = try world()
+        let device = Author.device("c0ffee")
+        #expect(try world.decide(.move("phone", to: "fid-b"), by: device).verdict == .changed(revision: 1))
+        #expect(
+            try world.decide(.change("phone") { $0.locale = .set("de") }, by: device).verdict == .changed(revision: 2))
+        for change: (inout DeviceChange) -> Void in [
+            { $0.adds = ["channel/news"] }, { $0.audiences = ["place/1"] }, { $0.person = .set("18") },
+            { $0.newCredential = "decaf" }, { $0.app = "com.example.other" }, { $0.environment = .development },
+        ] {
+            #expect(
+                try world.decide(.change("phone", change), by: device) == Decision(.refused(.notByCredential)))
+        }
+        #expect(
+            try world.decide(.change("phone") { $0.removes = ["channel/offers"] }, by: device).verdict
+                == .changed(revision: 9))
+        #expect(try world.decide(.put("new", "token-c"), by: device) == Decision(.refused(.notByCredential)))
+        #expect(try world.decide(.deleteDevice("phone"), by: device).verdict == .gone)
+    }
+
+    @Test("A person may change the own locale, and no audiences; nobody else's")
+    func people() throws {
+        var world = try world()
+        let user = Author.user("17", issuedAt: world.time)
+        var change = PersonChange("17")
+        change.timeZone = .set("Europe/Berlin")
+        #expect(try world.decide(.changePerson(change), by: user).verdict == .created(revision: 1))
+        #expect(try world.decide(.changePerson(change), by: user).verdict == .unchanged(revision: 1))
+        #expect(try world.decide(.set("17", "place/1"), by: user).verdict == .refused(.notFound))
+        change.person = "18"
+        #expect(try world.decide(.changePerson(change), by: user).verdict == .refused(.notFound))
+        #expect(try world.decide(.changePerson(change), by: .device("c0ffee")).verdict == .refused(.notFound))
+    }
+}

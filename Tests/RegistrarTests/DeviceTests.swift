@@ -1,0 +1,215 @@
+import Notifications
+import StateStore
+import TestSupport
+import Testing
+
+@testable import Registrar
+
+@Suite("A device, its address and its person")
+struct DeviceTests {
+    @Test("A device is subscribed to its audiences, its person, its person's audiences and itself")
+    func fourSources() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.set("17", "place/42"))
+        let decision = try world.decide(.put("phone", "token-a", person: "17", "channel/offers"))
+        #expect(decision.verdict == .created(revision: 1))
+        #expect(world.audiences(of: "token-a") == ["channel/offers", "place/42", "user/17"])
+        let own = SubscriptionKey(audience: "device/" + SubscriptionKey.tokenHash(of: "token-a"), token: "token-a")
+        #expect(world.subscriptions[own]?.registeredAt == world.time)
+        #expect(world.subscriptions.count == 4)
+    }
+
+    @Test("A PUT that changes nothing writes nothing, also when it is repeated after a day: then only when it was seen")
+    func unchanged() throws {
+        var world = try RegistrarWorld()
+        let put = Action.put("phone", "token-a", person: "17", "channel/offers")
+        try world.decide(put)
+        let repeated = try world.decide(put)
+        #expect(repeated.verdict == .unchanged(revision: 0))
+        #expect(!repeated.changes)
+        world.time = world.time + 86_400_000
+        let nextDay = try world.decide(put)
+        #expect(nextDay.verdict == .unchanged(revision: 0))
+        #expect(nextDay.devices.map(\.state?.seenAt) == [world.time])
+        #expect(nextDay.subscriptions.isEmpty)
+    }
+
+    @Test("After a week its subscriptions are written again, with when it was seen: `subscriptions.max-age` reads it")
+    func refreshed() throws {
+        var world = try RegistrarWorld()
+        let put = Action.put("phone", "token-a", "channel/offers")
+        try world.decide(put)
+        world.time = world.time + 7 * 86_400_000
+        let decision = try world.decide(put)
+        #expect(decision.subscriptions.count == 2)
+        #expect(world.subscriptions.values.allSatisfy { $0.lastSeenAt == world.time })
+        #expect(decision.subscriptions.allSatisfy { if case .put(_, since: nil) = $0 { true } else { false } })
+    }
+
+    @Test("The whole device is replaced: what is not named is removed, also what somebody else has written")
+    func replaced() throws {
+        var world = try RegistrarWorld()
+        world.write(Subscription(audience: "place/7", token: "token-a", platform: .fcm, app: ""))
+        try world.decide(.put("phone", "token-a", "channel/offers", "channel/news"))
+        #expect(world.audiences(of: "token-a") == ["channel/news", "channel/offers"])
+        try world.decide(.put("phone", "token-a", "channel/news"))
+        #expect(world.audiences(of: "token-a") == ["channel/news"])
+    }
+
+    @Test("One audience that is added or removed leaves what others have written")
+    func oneAudience() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", "channel/offers"))
+        world.write(Subscription(audience: "place/7", token: "token-a", platform: .fcm, app: ""))
+        try world.decide(.change("phone") { $0.adds = ["channel/news"] })
+        try world.decide(.change("phone") { $0.removes = ["channel/offers"] })
+        #expect(world.audiences(of: "token-a") == ["channel/news", "place/7"])
+        #expect(try world.decide(.change("other") { $0.adds = ["channel/news"] }).verdict == .refused(.notFound))
+    }
+
+    @Test(
+        "A new address takes the old one's place: `since` says that the device joins nothing, and the old one is nobody's"
+    )
+    func rotation() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "channel/offers"))
+        let first = world.time
+        world.time = world.time + 5_000
+        let decision = try world.decide(.move("phone", to: "fid-b"))
+        #expect(world.audiences(of: "token-a") == [])
+        #expect(world.audiences(of: "fid-b") == ["channel/offers", "user/17"])
+        let since = decision.subscriptions.compactMap { change -> (String, WallTime?)? in
+            guard case .put(let subscription, let since) = change else { return nil }
+            return (subscription.audience, since)
+        }
+        #expect(since.filter { $0.0 == "channel/offers" }.map(\.1) == [first])
+        // The audience of the device itself is a new one.
+        #expect(since.filter { $0.0.hasPrefix("device/") }.map(\.1) == [nil])
+        #expect(world.subscriptions.values.allSatisfy { $0.addressKind == .installationID })
+        #expect(decision.withdrawals.isEmpty)
+        // A channel that is added with the move is joined.
+        let later = try world.decide(
+            .change("phone") {
+                $0.address = .set(.init(.installationID, "fid-c"))
+                $0.adds = ["channel/news"]
+            })
+        let news = later.subscriptions.compactMap { change -> WallTime?? in
+            guard case .put(let subscription, let since) = change, subscription.audience == "channel/news" else {
+                return nil
+            }
+            return since
+        }
+        #expect(news == [nil])
+    }
+
+    @Test("A delayed PUT with an older generation is refused, and one without is in the log's order")
+    func generation() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-b", generation: 2))
+        #expect(
+            try world.decide(.put("phone", "token-a", generation: 1)).verdict
+                == .refused(.staleGeneration(current: 2)))
+        #expect(world.devices["phone"]?.live?.value == "token-b")
+        try world.decide(.put("phone", "token-a"))
+        #expect(world.devices["phone"]?.live?.value == "token-a")
+        #expect(world.devices["phone"]?.generation == 2)
+    }
+
+    @Test("A login of another person takes away what was the last one's, in one decision, and what is on its way")
+    func login() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "channel/offers", "place/1"))
+        let decision = try world.decide(
+            .put("phone", "token-a", person: "18", "channel/offers"), by: .user("18", issuedAt: world.time))
+        #expect(decision.verdict == .changed(revision: 1))
+        #expect(world.audiences(of: "token-a") == ["channel/offers", "user/18"])
+        #expect(
+            decision.withdrawals == [Withdrawal(AddressHash(of: "token-a"), .audiences(["place/1", "user/17"]))])
+    }
+
+    @Test("A logout keeps the channels, takes the person and all else that is not a channel, whoever wrote it")
+    func logout() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.set("17", "place/42"))
+        try world.decide(.put("phone", "token-a", person: "17", "channel/offers", "place/1", newCredential: "c0ffee"))
+        world.write(Subscription(audience: "place/7", token: "token-a", platform: .fcm, app: ""))
+        let decision = try world.decide(.logOut("phone"), by: .device("c0ffee"))
+        #expect(decision.verdict == .changed(revision: 2))
+        #expect(world.audiences(of: "token-a") == ["channel/offers"])
+        #expect(
+            decision.withdrawals == [
+                Withdrawal(AddressHash(of: "token-a"), .audiences(["place/1", "place/42", "place/7", "user/17"]))
+            ])
+        #expect(try world.decide(.logOut("phone"), by: .device("c0ffee")).verdict == .unchanged(revision: 2))
+    }
+
+    @Test("An address that another device registers moves to it, with nothing of the first one's person")
+    func takenOver() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("old", "token-a", person: "17", "channel/offers", "place/1"))
+        let decision = try world.decide(
+            .put("new", "token-a", person: "18", "channel/offers"), by: .user("18", issuedAt: world.time))
+        #expect(world.audiences(of: "token-a") == ["channel/offers", "user/18"])
+        #expect(world.devices["old"]?.address == .claimed(AddressHash(of: "token-a"), at: world.time))
+        #expect(decision.devices.map(\.id) == ["old", "new"])
+        #expect(
+            decision.withdrawals == [Withdrawal(AddressHash(of: "token-a"), .audiences(["place/1", "user/17"]))])
+        // What the first one does from now on does not touch it.
+        try world.decide(.deleteDevice("old"))
+        #expect(world.audiences(of: "token-a") == ["channel/offers", "user/18"])
+        // A move to it is a claim as well, and so takes all that it has.
+        try world.decide(.put("third", "token-c", person: "19", "channel/news"))
+        try world.decide(.move("third", to: "token-a", .registrationToken))
+        #expect(world.audiences(of: "token-a") == ["channel/news", "user/19"])
+    }
+
+    @Test("A device that is unregistered loses every subscription, whoever wrote it, and what is on its way")
+    func unregistered() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "channel/offers"))
+        world.write(Subscription(audience: "place/7", token: "token-a", platform: .fcm, app: ""))
+        let decision = try world.decide(.deleteDevice("phone"))
+        #expect(decision.verdict == .gone)
+        #expect(decision.withdrawals == [Withdrawal(AddressHash(of: "token-a"), .everything)])
+        #expect(world.subscriptions.isEmpty)
+        #expect(world.devices.isEmpty)
+        let again = try world.decide(.deleteDevice("phone"))
+        #expect(again.verdict == .gone)
+        #expect(!again.changes)
+        #expect(try world.decide(.put("phone", "token-a")).verdict == .created(revision: 3))
+    }
+
+    @Test("If-Match and If-None-Match are decided by the state, of two processes that race only the first wins")
+    func conditions() throws {
+        var world = try RegistrarWorld()
+        #expect(try world.decide(.put("phone", "token-a"), if: .isNew).verdict == .created(revision: 0))
+        #expect(
+            try world.decide(.put("phone", "token-b"), if: .isNew).verdict
+                == .refused(.preconditionFailed(revision: 0)))
+        #expect(try world.decide(.put("phone", "token-b"), if: .revision(0)).verdict == .changed(revision: 2))
+        #expect(
+            try world.decide(.put("phone", "token-c"), if: .revision(0)).verdict
+                == .refused(.preconditionFailed(revision: 2)))
+        #expect(
+            try world.decide(.deleteDevice("other"), if: .exists).verdict
+                == .refused(.preconditionFailed(revision: nil)))
+        #expect(try world.decide(.deleteDevice("phone"), if: .revision(2)).verdict == .gone)
+    }
+
+    @Test("More audiences than a device may have are refused, and nothing is written")
+    func tooMany() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a"))
+        let change = Action.change("phone") { change in change.adds = (0...200).map { ByteText("channel/\($0)") } }
+        let decision = try world.decide(change)
+        #expect(decision == Decision(.refused(.tooManyAudiences(most: 200))))
+    }
+
+    @Test("Audiences are told apart by bytes: one accent, written in two ways, is two audiences")
+    func bytes() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", "channel/caf\u{e9}", "channel/cafe\u{301}"))
+        #expect(world.devices["phone"]?.audiences.count == 2)
+        #expect(try world.table.subscriptions(of: AddressHash(of: "token-a")).count == 3)
+    }
+}

@@ -1,0 +1,102 @@
+import Notifications
+import TestSupport
+import Testing
+
+@testable import Registrar
+
+@Suite("People, erasure and dead addresses")
+struct PersonTests {
+    @Test("What the backend sets for a person holds for each of its devices, and for phones that come later")
+    func audiences() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "place/1"))
+        try world.decide(.set("17", "place/1", "place/2"))
+        try world.decide(.put("tablet", "token-b", person: "17"))
+        #expect(world.audiences(of: "token-a") == ["place/1", "place/2", "user/17"])
+        #expect(world.audiences(of: "token-b") == ["place/1", "place/2", "user/17"])
+        try world.decide(.set("17"))
+        // The phone has asked for the place itself.
+        #expect(world.audiences(of: "token-a") == ["place/1", "user/17"])
+        #expect(world.audiences(of: "token-b") == ["user/17"])
+        #expect(try world.decide(.set("17")).changes == false)
+    }
+
+    @Test("Erasing takes all devices, subscriptions and what is on its way in one decision, and leaves a suppression")
+    func erased() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.set("17", "place/1"))
+        try world.decide(.put("phone", "token-a", person: "17", "channel/offers"))
+        try world.decide(.put("tablet", "token-b", person: "17"))
+        try world.decide(.put("other", "token-c", person: "18"))
+        let decision = try world.decide(.erasePerson("17"))
+        #expect(decision.verdict == .erased(devices: 2))
+        #expect(Set(world.devices.keys) == ["other"])
+        #expect(world.people.isEmpty)
+        #expect(world.audiences(of: "token-a") + world.audiences(of: "token-b") == [])
+        #expect(
+            decision.withdrawals == ["token-a", "token-b"].map { Withdrawal(AddressHash(of: $0), .everything) })
+        #expect(decision.erased == ["17"])
+    }
+
+    @Test("A PUT with a token from before the erasure is refused, a newer one is a person who came back")
+    func cameBack() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", newCredential: "c0ffee"))
+        let before = world.time
+        world.time = world.time + 1_000
+        try world.decide(.erasePerson("17"))
+        let put = Action.put("phone", "token-a", person: "17")
+        #expect(try world.decide(put, by: .user("17", issuedAt: before)).verdict == .refused(.personErased))
+        #expect(try world.decide(put, by: .user("17", issuedAt: world.time)).verdict == .refused(.personErased))
+        #expect(try world.decide(put, by: .user("17", issuedAt: world.time + 1)).verdict == .created(revision: 4))
+    }
+
+    @Test("Of a person's devices beyond a hundred the one that was seen longest ago is forgotten")
+    func mostDevices() throws {
+        var world = try RegistrarWorld()
+        for number in 0...100 {
+            world.time = world.time + 86_400_000
+            try world.decide(.put(DeviceID("d\(number)")!, ByteText("token-\(number)"), person: "17"))
+        }
+        #expect(world.devices.count == 100)
+        #expect(world.devices["d0"] == nil)
+        #expect(world.audiences(of: "token-0") == [])
+        #expect(world.audiences(of: "token-100") == ["user/17"])
+    }
+
+    @Test("A provider's word makes an address dead, and the next start of the app revives it")
+    func dead() throws {
+        var world = try RegistrarWorld()
+        let put = Action.put("phone", "token-a", person: "17", "channel/offers")
+        try world.decide(put)
+        world.time = world.time + 1_000
+        let hash = AddressHash(of: "token-a")
+        let death = Death(.fcm, reason: "UNREGISTERED", at: world.time)
+        #expect(try world.decide(.buryAddress(hash, death), by: .sender).verdict == .changed(revision: 1))
+        #expect(world.devices["phone"]?.address == .dead(hash, death))
+        #expect(world.subscriptions.isEmpty)
+        #expect(try world.decide(.buryAddress(hash, death), by: .sender).changes == false)
+        world.time = world.time + 1_000
+        try world.decide(put)
+        #expect(world.audiences(of: "token-a") == ["channel/offers", "user/17"])
+    }
+
+    @Test("Evidence from before the address was registered, or the device was seen, or of another provider is ignored")
+    func oldEvidence() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a"))
+        let hash = AddressHash(of: "token-a")
+        for death in [
+            Death(.fcm, reason: "UNREGISTERED", at: world.time), Death(.apns, reason: "x", at: world.time + 1),
+        ] {
+            let decision = try world.decide(.buryAddress(hash, death), by: .sender)
+            #expect(decision.verdict == .gone)
+            #expect(!decision.changes)
+        }
+        world.time = world.time + 86_400_000
+        let before = world.time
+        try world.decide(.put("phone", "token-a"))
+        let death = Death(.fcm, reason: "UNREGISTERED", at: before)
+        #expect(try world.decide(.buryAddress(hash, death), by: .sender).changes == false)
+    }
+}
