@@ -155,14 +155,16 @@ def dying_connections(network):
 
 @scenario("100 ms of latency in each direction", background=True)
 def latency(network):
-    journey = Journey(network, "latency", **{"kafka.socket.timeout.ms": 10_000, "transaction.timeout": "20s"})
+    # Times that hold beside eleven other scenarios, whose connections go through the same proxy.
+    patient = {"kafka.socket.timeout.ms": 60_000, "transaction.timeout": "60s", "session.timeout": "60s"}
+    journey = Journey(network, "latency", **patient)
     with journey.under_load():
         journey.faults.latency = 0.1
         before = journey.faults.counts["commits"]
         journey.until("20 commits", lambda: journey.faults.counts["commits"] >= before + 20)
     # Slow is not lost: no client had to be replaced.
-    if journey.daemon.has_line("recreates"):
-        raise Failure(f"a client was replaced:\n{journey.daemon.last_lines()}")
+    replaced = [line for line in journey.daemon.log().splitlines() if "recreates" in line]
+    expect("clients that were replaced", replaced, [])
     journey.arrive()
 
 
