@@ -8,6 +8,7 @@ let package = Package(
         .library(name: "Pipeline", targets: ["Pipeline"]),
         .library(name: "Broadcasts", targets: ["Broadcasts"]),
         .library(name: "Sender", targets: ["Sender"]),
+        .library(name: "Registrar", targets: ["Registrar"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
         .library(name: "NotificationPayload", targets: ["NotificationPayload"]),
         .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
@@ -45,8 +46,6 @@ let package = Package(
         .target(
             name: "Notifications", dependencies: ["Digests", "JSONReader", "NotificationPayload", "StateStore", "Time"]),
 
-        // What became of a push, and which lane sends it.
-
         // The flow on Kafka: core, workers, follower, configuration.
         .target(
             name: "Pipeline",
@@ -74,7 +73,10 @@ let package = Package(
         // Devices, their addresses and their people: who is subscribed.
         .target(
             name: "Registrar",
-            dependencies: ["Digests", "JSONReader", "Notifications", "StateStore"]),
+            dependencies: [
+                "Digests", "Hosting", "JSONReader", "KafkaClient", "Notifications", "Pipeline", "StateStore",
+                "Streaming", "Telemetry", "Time",
+            ]),
 
         // What did happen, and what would: without what delivers.
         .target(
@@ -102,7 +104,7 @@ let package = Package(
             name: "API",
             dependencies: [
                 "Broadcasts", "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload",
-                "Notifications", "Pipeline", "Replay", "Telemetry", "Time", "WholeFile",
+                "Notifications", "Pipeline", "Registrar", "Replay", "StateStore", "Telemetry", "Time", "WholeFile",
             ]),
 
         // The command line.
@@ -111,8 +113,8 @@ let package = Package(
             dependencies: [
                 "API", "Arguments", "Broadcasts", "Console", "Sender", "Digests", "HTTPClient", "HTTPServer",
                 "JSONReader",
-                "KafkaClient", "NotificationPayload", "Notifications", "Pipeline", "ProviderStandIn", "Replay",
-                "Telemetry", "Time",
+                "KafkaClient", "NotificationPayload", "Notifications", "Pipeline", "ProviderStandIn",
+                "Registrar", "Replay", "Telemetry", "Time",
             ],
             linkerSettings: [.linkedLibrary("jemalloc")]
         ),
@@ -144,7 +146,7 @@ let package = Package(
             name: "APITests",
             dependencies: [
                 "API", "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload",
-                "Notifications", "Pipeline", "Replay", "Telemetry", "TestSupport", "Time",
+                "Notifications", "Pipeline", "Registrar", "Replay", "Telemetry", "TestSupport", "Time",
             ]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(
@@ -173,7 +175,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "RegistrarTests",
-            dependencies: ["Registrar", "JSONReader", "Notifications", "StateStore", "TestSupport"]),
+            dependencies: [
+                "Registrar", "Hosting", "JSONReader", "KafkaClient", "Notifications", "Pipeline", "StateStore",
+                "Streaming", "Telemetry", "TestSupport",
+            ]),
         .testTarget(
             name: "SenderTests",
             dependencies: [

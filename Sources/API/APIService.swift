@@ -4,6 +4,7 @@ import Hosting
 import JSONReader
 import KafkaClient
 import Pipeline
+import Registrar
 import Synchronization
 
 /// Answers backends over HTTP: what they ask for is recorded in Kafka before they hear that it is.
@@ -21,6 +22,8 @@ package final class APIService: Role, Sendable {
     private let requests: RequestFollower
     private let broadcasts: BroadcastFollower
     private let control: ControlFollower
+    private let devices: DeviceFollower
+    private let verdicts = VerdictBoard()
     private let decisions = BroadcastDecisions()
     private let reads: TopicReads
     private let batches: BatchWriter
@@ -52,6 +55,7 @@ package final class APIService: Role, Sendable {
             "carillon_api_fencings_total",
             help: "Producers of batches that were replaced because another process took their transactional id.")
         requests = RequestFollower(configuration, index, logger: logger, metrics: metrics)
+        devices = DeviceFollower(configuration, logger: logger, metrics: metrics)
         metrics.observeReadiness(of: self)
         metrics.observe("carillon_api_known_requests", help: "Requests of the last day whose ids are known.") {
             [index] in [.init(value: .gauge(Double(index.counts.known)))]
@@ -74,6 +78,8 @@ package final class APIService: Role, Sendable {
             + (!configuration.api.events || batches.isOpen ? [] : ["it cannot write batches of events yet"])
             + (requests.isCaughtUp ? [] : ["it has not read the requests of the last day"])
             + (!hasBroadcasts || broadcasts.view.freshSince != nil ? [] : ["it has not read the broadcasts"])
+            + (!hasDevices || devices.isFresh(within: configuration.subscriptionsMaxLag)
+                ? [] : ["it has not read the devices"])
     }
 
     /// Answers what it has, and lets ``run()`` return. Any number of times.
@@ -127,6 +133,11 @@ package final class APIService: Role, Sendable {
             crew.start("decisions") { [broadcasts, decisions, host] in decisions.run(on: host) { broadcasts.view } }
         }
         if hasControl { crew.start("control") { [control, host] in try control.run(on: host) } }
+        if hasDevices {
+            crew.start("devices") { [devices, verdicts, host] in
+                try devices.run(on: host) { verdicts.decided($0, $1) } looked: { verdicts.look() }
+            }
+        }
         crew.start("keys") { [file, host, logger] in
             var watch = KeyWatch(file, logger: logger)
             try watch.run(on: host) { handler.replace($0) }
@@ -137,6 +148,7 @@ package final class APIService: Role, Sendable {
 
     private var hasBroadcasts: Bool { !configuration.topics.broadcasts.isEmpty }
     private var hasControl: Bool { !configuration.topics.control.isEmpty }
+    private var hasDevices: Bool { !configuration.topics.commands.isEmpty }
 
     private var terms: Supervision.Terms {
         Supervision.Terms(
@@ -164,6 +176,9 @@ package final class APIService: Role, Sendable {
         }
         if hasBroadcasts {
             endpoints += BroadcastEndpoints(configuration, writer, decisions, reads, surroundings, logger: logger).all
+        }
+        if hasDevices {
+            endpoints += DeviceEndpoints(configuration, writer, devices, verdicts, surroundings).all
         }
         if configuration.api.events {
             endpoints += EventEndpoints(configuration, writer, batches, surroundings).all
@@ -243,6 +258,7 @@ package final class APIService: Role, Sendable {
     private var writtenTopics: [String] {
         [configuration.topics.requests] + (hasBroadcasts ? [configuration.topics.broadcasts] : [])
             + (hasControl ? [configuration.topics.control] : [])
+            + (hasDevices ? [configuration.topics.commands] : [])
             + (configuration.api.events ? [configuration.topics.events] : [])
     }
 

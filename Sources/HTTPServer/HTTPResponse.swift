@@ -18,6 +18,7 @@ package struct HTTPResponse: Sendable {
 
     package enum Status: UInt32, Sendable {
         case ok = 200
+        case created = 201
         case accepted = 202
         case noContent = 204
         case badRequest = 400

@@ -8,6 +8,8 @@ package enum RoleName: String, CaseIterable, Sendable {
     case broadcasts
     /// Pushes are sent to their providers.
     case deliver
+    /// Commands about devices and people are decided.
+    case registrar
     /// Backends ask over HTTP.
     case api
 

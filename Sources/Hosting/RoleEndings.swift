@@ -44,7 +44,8 @@ struct RoleEndings {
         guard let error = error as? PipelineError else { return false }
         switch (role, error) {
         case (.broadcasts, .notAuthorized), (.broadcasts, .decisionNeeded), (.deliver, .notAuthorized),
-            (.deliver, .decisionNeeded), (.api, .notAuthorized), (.api, .decisionNeeded):
+            (.deliver, .decisionNeeded), (.registrar, .notAuthorized), (.registrar, .decisionNeeded),
+            (.api, .notAuthorized), (.api, .decisionNeeded):
             return true
         case (.pipeline, _), (_, .instanceInUse), (_, .defect), (_, .unplaceableRecord), (_, .notDrained): return false
         }

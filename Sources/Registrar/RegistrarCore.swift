@@ -37,6 +37,9 @@ package struct RegistrarCore {
     ) throws(StoreError) -> Decision {
         let before = try table.device(change.device)
         guard before != nil || change.isWhole else { return Decision(.refused(.notFound)) }
+        if let before, Self.isRepeatedLogout(change, of: before, by: command.author) {
+            return Decision(.unchanged(revision: before.revision))
+        }
         var after = before ?? DeviceState(change.device, revision: offset, registeredAt: time)
         Self.apply(change, to: &after, time)
         if let refusal = try refusal(of: change, command, before, after) { return Decision(.refused(refusal)) }

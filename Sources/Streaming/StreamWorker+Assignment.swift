@@ -170,8 +170,8 @@ extension StreamWorker where T: ~Copyable {
             }
             switch try tenant.locate(&found, &consumer) {
             case .later: askAgain()
-            case .starts(let starts):
-                guard try restore(starts) else { return }
+            case .starts(let starts, let beside):
+                guard try restore(starts.mapValues(\.restores).merging(beside) { $1 }) else { return }
                 try start(starts, found, search)
             }
         } catch let error as KafkaError where error.recovery == .retry {
@@ -226,8 +226,8 @@ extension StreamWorker where T: ~Copyable {
     }
 
     /// - Returns: false if the group took the partitions meanwhile, or the process is to end.
-    private mutating func restore(_ starts: [TopicPartition: Start]) throws -> Bool {
-        let missing = starts.mapValues(\.restores).filter { !$0.value.isEmpty }
+    private mutating func restore(_ ranges: [TopicPartition: Range<Int64>]) throws -> Bool {
+        let missing = ranges.filter { !$0.value.isEmpty }
         let isRestored = try readBeside(
             from: missing.mapValues { Offset($0.lowerBound) }, to: missing.mapValues { Offset($0.upperBound) }
         ) { try $0.tenant.restore($1) }

@@ -16,8 +16,9 @@ package struct Findings: Sendable {
 
 /// Where the partitions begin.
 package enum Locating: Sendable {
-    /// By partition: where it is read from, and which of its records are to be restored first.
-    case starts([TopicPartition: Start])
+    /// By partition: where it is read from, and which of its records are to be restored first. `beside` has what is to be
+    /// restored of other topics.
+    case starts([TopicPartition: Start], beside: [TopicPartition: Range<Int64>] = [:])
     /// To be asked again in a moment.
     case later
 }

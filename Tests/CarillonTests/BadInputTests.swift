@@ -35,7 +35,7 @@ struct BadInputTests {
         Trial(
             words: "run -b \(nowhere) --roles sender", code: 64,
             says: [
-                "--roles: 'sender' is not allowed; expected all, or of pipeline, broadcasts, deliver, api some with commas"
+                "--roles: 'sender' is not allowed; expected all, or of pipeline, broadcasts, deliver, registrar, api some with commas"
             ]),
         Trial(
             words: "run -b \(nowhere) --roles pipeline,broadcasts,deliver", code: 78,

@@ -87,8 +87,7 @@ struct RoleEndingsTests {
         _ = endings.ended(.deliver, PipelineError.notAuthorized("an ACL"), hasWorked: true)
         endings.drains()
         _ = endings.ended(.pipeline, nil, hasWorked: true)
-        _ = endings.ended(.broadcasts, nil, hasWorked: true)
-        _ = endings.ended(.api, nil, hasWorked: true)
+        for role in [RoleName.broadcasts, .registrar, .api] { _ = endings.ended(role, nil, hasWorked: true) }
         #expect(endings.failure as? PipelineError == .notAuthorized("an ACL"))
         #expect(endings.running.isEmpty)
     }

@@ -27,6 +27,22 @@ struct AuthorityTests {
             try world.decide(.put("phone", "token-a", person: "18"), by: other).verdict == .changed(revision: 6))
     }
 
+    @Test(
+        "A user's logout that is repeated, since its answer was lost, is answered as unchanged; anything more is refused"
+    )
+    func repeatedLogout() throws {
+        var world = try world()
+        let user = Author.user("17", issuedAt: world.time)
+        #expect(try world.decide(.logOut("phone"), by: user).verdict == .changed(revision: 1))
+        #expect(try world.decide(.logOut("phone"), by: user) == Decision(.unchanged(revision: 1)))
+        let more = Action.change("phone") { change in
+            change.person = .remove
+            change.removes = ["channel/offers"]
+        }
+        #expect(try world.decide(more, by: user) == Decision(.refused(.notThisDevice)))
+        #expect(try world.decide(.logOut("phone"), by: .device("decaf")) == Decision(.refused(.notThisDevice)))
+    }
+
     @Test("A device credential refreshes and reduces: it adds no audience, sets no person and makes no credential")
     func reduces() throws {
         var world = try world()

@@ -35,7 +35,7 @@ struct PersonTests {
         #expect(world.audiences(of: "token-a") + world.audiences(of: "token-b") == [])
         #expect(
             decision.withdrawals == ["token-a", "token-b"].map { Withdrawal(AddressHash(of: $0), .everything) })
-        #expect(decision.erased == ["17"])
+        #expect(decision.erasures.map(\.person) == [PersonHash("17")])
     }
 
     @Test("A PUT with a token from before the erasure is refused, a newer one is a person who came back")
@@ -56,7 +56,7 @@ struct PersonTests {
         var world = try RegistrarWorld()
         for number in 0...100 {
             world.time = world.time + 86_400_000
-            try world.decide(.put(DeviceID("d\(number)")!, ByteText("token-\(number)"), person: "17"))
+            try world.decide(.put(DeviceID(stringLiteral: "d\(number)"), ByteText("token-\(number)"), person: "17"))
         }
         #expect(world.devices.count == 100)
         #expect(world.devices["d0"] == nil)

@@ -13,7 +13,7 @@ struct RegistrarWorld {
     private(set) var devices: [DeviceID: DeviceState] = [:]
     private(set) var people: [ByteText: PersonState] = [:]
     private(set) var subscriptions: [SubscriptionKey: Subscription] = [:]
-    private(set) var erasures: [ByteText: WallTime] = [:]
+    private(set) var erasures: [PersonHash: WallTime] = [:]
 
     init() throws {
         table = try RegistrarTable(MemoryStore())
@@ -33,7 +33,7 @@ struct RegistrarWorld {
             case .remove: subscriptions[change.key] = nil
             }
         }
-        for person in decision.erased { erasures[person] = time }
+        for erasure in decision.erasures { erasures[erasure.person] = erasure.at }
         table.commit()
         return decision
     }
@@ -59,7 +59,7 @@ struct RegistrarWorld {
         for (id, state) in devices { try table.set(id, state) }
         for (id, state) in people { table.set(id, state) }
         for (key, subscription) in subscriptions { table.set(key, value: subscription.encoded()) }
-        for (person, time) in erasures { table.erase(person, at: time) }
+        for (person, time) in erasures { table.set(Erasure(person, at: time)) }
         table.commit()
         return RegistrarCore(table)
     }
@@ -73,7 +73,10 @@ struct RegistrarWorld {
 }
 
 extension DeviceID: ExpressibleByStringLiteral {
-    public init(stringLiteral text: String) { self.init(text)! }
+    /// A short name is made as long as an id has to be.
+    public init(stringLiteral text: String) {
+        self.init(text + String(repeating: "-", count: max(0, 16 - text.utf8.count)))!
+    }
 }
 
 extension Action {
@@ -115,7 +118,7 @@ extension Verdict {
     var isRefused: Bool {
         switch self {
         case .refused: true
-        case .created, .changed, .unchanged, .gone, .erased: false
+        case .created, .changed, .unchanged, .gone, .erased, .malformed: false
         }
     }
 }

@@ -5,4 +5,6 @@ package enum APIScope: String, CaseIterable, Sendable {
     case writeEvents = "events:write"
     case readTraces = "trace:read"
     case operate
+    case readDevices = "devices:read"
+    case writeDevices = "devices:write"
 }

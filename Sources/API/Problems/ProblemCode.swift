@@ -20,6 +20,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     case keyReused = "idempotency-key-reused"
     case live
     case revision
+    case staleGeneration = "stale-generation"
     case tooManyDevices = "too-many-devices"
     case incomplete
     case tooLarge = "too-large"
@@ -47,7 +48,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .notAcceptable: .notAcceptable
-        case .otherContent, .live, .tooManyDevices, .incomplete: .conflict
+        case .otherContent, .live, .tooManyDevices, .incomplete, .staleGeneration: .conflict
         case .revision: .preconditionFailed
         case .tooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
@@ -81,6 +82,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .keyReused: "The Idempotency-Key is used for something else"
         case .live: "Another broadcast with the id is live"
         case .revision: "The resource has another version"
+        case .staleGeneration: "A newer change of the device came before"
         case .tooManyDevices: "The channel has too many devices"
         case .incomplete: "The topics do not give the answer"
         case .tooLarge: "The body is too large"
@@ -115,6 +117,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
             "Use a key that may; carillon api key list shows what each may."
         case .live, .revision:
             "Look at what is there with GET, then say with If-Match that it is to be replaced, or take another id."
+        case .staleGeneration: "Nothing is to be done: the newer change holds."
         case .tooManyDevices: "Send it with a larger max_devices, or to a smaller channel."
         case .incomplete: "Ask for less, such as a shorter time, or use the command that says the same."
         case .otherContent, .keyReused: "Use another id. What was recorded under this one stays."

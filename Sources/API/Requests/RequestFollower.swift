@@ -27,7 +27,7 @@ package final class RequestFollower: Sendable {
         do {
             while !host.mustEnd {
                 let terms = LogReading.Terms(
-                    topic: configuration.topics.requests, since: host.clock.now() - RequestIndex.generation,
+                    topics: [configuration.topics.requests], from: .time(host.clock.now() - RequestIndex.generation),
                     interval: .seconds(1), readsHeaders: false)
                 var reading = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
                     try LogReading(terms, configuration.kafka, host, patience, logger: logger, metrics: metrics)

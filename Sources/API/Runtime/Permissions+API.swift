@@ -9,11 +9,13 @@ extension Permissions {
         let ofBroadcasts =
             topics.broadcasts.isEmpty ? [] : [topics.broadcasts, topics.broadcastJournal, topics.subscriptions]
         let control = topics.control.isEmpty ? [] : [topics.control]
+        let devices = topics.commands.isEmpty ? [] : [topics.devices, topics.people, topics.verdicts]
         self.init(
             configuration.kafka, group: .named(BroadcastGroup.name(of: configuration)),
             transactionalIDs: .named(BatchWriter.transactionalID(configuration)), committed: [],
-            followed: [topics.requests] + ofBroadcasts + control,
+            followed: [topics.requests] + ofBroadcasts + control + devices,
             written: [topics.requests] + control + ofBroadcasts.prefix(1)
+                + (topics.commands.isEmpty ? [] : [topics.commands])
                 + (configuration.api.events ? [topics.events] : []))
     }
 }

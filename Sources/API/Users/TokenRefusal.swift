@@ -23,5 +23,5 @@ package enum TokenRefusal: String, Error, CaseIterable {
     case subject = "the token's sub is no person; needed is the id of user/<id>, as a text without control characters"
     case audiences =
         "the token's audiences cannot be used; allowed are at most 200, such as place/42 and place/*, in a list of texts"
-    case device = "the token's device is no id of one; allowed are 16 to 64 letters, digits, _ and -"
+    case device = "the token's device is no id of one; allowed are 16 to 64 letters and digits of ASCII, _ and -"
 }

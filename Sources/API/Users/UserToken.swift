@@ -15,7 +15,7 @@ package struct UserToken: Equatable, Sendable {
     /// The token holds before this time, and ``leeway`` longer.
     package let expires: WallTime
     /// The only device that may use it; nil: every one.
-    package let device: String?
+    package let device: DeviceID?
     /// What the token names, exact or with `*` for any rest; of these, ``permits(audience:)`` knows what counts.
     package let audiences: [String]
     /// What its issuer may grant.
@@ -99,19 +99,10 @@ extension UserToken {
         return audience.withUTF8 { Audience(of: UnsafeRawBufferPointer($0)) } == .user
     }
 
-    private static func device(_ value: JSONValue?) throws(TokenRefusal) -> String? {
+    private static func device(_ value: JSONValue?) throws(TokenRefusal) -> DeviceID? {
         guard let value else { return nil }
-        guard let text = value.string, (16...64).contains(text.count),
-            text.bytes.allSatisfy({ byte in
-                switch byte {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            })
-        else { throw .device }
-        return String(text)
+        guard let id = value.string.flatMap({ DeviceID(String($0)) }) else { throw .device }
+        return id
     }
 
     private static func audiences(_ value: JSONValue?) throws(TokenRefusal) -> [String] {

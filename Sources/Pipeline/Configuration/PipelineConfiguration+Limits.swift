@@ -94,7 +94,9 @@ extension PipelineConfiguration {
                 ("topic.dispatch", topics.dispatch), ("topic.dead-letters", topics.deadLetters),
                 ("topic.journal", topics.journal), ("topic.requests", topics.requests),
                 ("topic.deliveries", topics.deliveries), ("topic.broadcasts", topics.broadcasts),
-                ("topic.control", topics.control),
+                ("topic.control", topics.control), ("topic.commands", topics.commands),
+                ("topic.devices", topics.devices), ("topic.people", topics.people),
+                ("topic.erasures", topics.erasures), ("topic.verdicts", topics.verdicts),
             ] + delivery.retryTopics(of: topics.dispatch).map { ("topic.dispatch", $0) } + broadcastTopics
         let named = all.filter { !$0.1.isEmpty }
         return named.enumerated().compactMap { index, topic in

@@ -103,6 +103,13 @@ extension PipelineConfiguration {
         public var broadcasts = ""
         /// What is cancelled and paused; empty: nothing can be. Who delivers follows it.
         public var control = ""
+        /// What is to be changed of devices and people; empty: there is no registrar. Only the registrar reads it.
+        public var commands = ""
+        /// What the registrar writes: the state of each device and person, who was erased, and what became of each command.
+        public var devices = "notifications.devices"
+        public var people = "notifications.people"
+        public var erasures = "notifications.erasures"
+        public var verdicts = "notifications.verdicts"
         public var subscriptions = "notifications.subscriptions"
         public var dispatch = "notifications.dispatch"
         public var deadLetters = "notifications.dead-letters"

@@ -43,6 +43,9 @@ extension Setting {
         .optionalName(
             "topic.control", \.configuration.topics.control,
             "What is cancelled and paused, compacted; there is none by default. `carillon deliver` follows it."),
+        .optionalName(
+            "topic.commands", \.configuration.topics.commands,
+            "What is to be changed of devices and people; there is none by default. The role `registrar` decides it."),
         .name(
             "topic.subscriptions", \.configuration.topics.subscriptions, default: .value("notifications.subscriptions"),
             "Who is subscribed to what; compacted."),
@@ -58,6 +61,18 @@ extension Setting {
         .name(
             "topic.deliveries", \.configuration.topics.deliveries, default: .value("notifications.deliveries"),
             "What became of each push, out of `carillon deliver`."),
+        .name(
+            "topic.devices", \.configuration.topics.devices, default: .value("notifications.devices"),
+            "The devices, out of the registrar; compacted."),
+        .name(
+            "topic.people", \.configuration.topics.people, default: .value("notifications.people"),
+            "The people, out of the registrar; compacted."),
+        .name(
+            "topic.erasures", \.configuration.topics.erasures, default: .value("notifications.erasures"),
+            "Who was erased, by a hash, out of the registrar; compacted."),
+        .name(
+            "topic.verdicts", \.configuration.topics.verdicts, default: .value("notifications.verdicts"),
+            "What became of each command, out of the registrar."),
     ]
 
     private static let state: [Setting] = [

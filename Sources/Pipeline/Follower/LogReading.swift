@@ -1,19 +1,30 @@
 import KafkaClient
 import Streaming
 
-/// Reads all partitions of a topic outside of any group, as long as their logs are the same. One thread.
+/// Reads all partitions of some topics outside of any group, as long as their logs are the same. One thread.
 package struct LogReading: ~Copyable {
     package struct Terms: Sendable {
-        package var topic: String
-        /// Where it begins: at the records of this time, or at the first ones.
-        package var since: WallTime?
+        package var topics: [String]
+        /// Where it begins.
+        package var start: Start
         /// How often it asks for the ends.
         package var interval: Duration
         package var readsHeaders: Bool
 
-        package init(topic: String, since: WallTime? = nil, interval: Duration, readsHeaders: Bool) {
-            (self.topic, self.since, self.interval, self.readsHeaders) = (topic, since, interval, readsHeaders)
+        package init(topics: [String], from start: Start = .first, interval: Duration, readsHeaders: Bool) {
+            (self.topics, self.start, self.interval, self.readsHeaders) = (topics, start, interval, readsHeaders)
         }
+
+        /// As logs and health call it.
+        fileprivate var name: String { topics.joined(separator: ", ") }
+    }
+
+    package enum Start: Sendable {
+        case first
+        /// At the first record of this time or later.
+        case time(WallTime)
+        /// At these offsets, of all partitions.
+        case offsets([TopicPartition: Offset])
     }
 
     /// A topic gets more partitions seldom.
@@ -45,11 +56,13 @@ package struct LogReading: ~Copyable {
         let settings = kafka.merging(["auto.offset.reset": "error"]) { $1 }
         var consumer = try Consumer(assigning: settings, logger: logger.clientSink)
         let starts = try consumer.explaining { consumer throws(KafkaError) in
-            let partitions = try consumer.partitions(of: terms.topic, timeout: .seconds(5))
-            guard let since = terms.since else {
-                return try consumer.startOffsets(partitions, timeout: .seconds(5))
+            var partitions: [TopicPartition] = []
+            for topic in terms.topics { partitions += try consumer.partitions(of: topic, timeout: .seconds(5)) }
+            switch terms.start {
+            case .first: return try consumer.startOffsets(partitions, timeout: .seconds(5))
+            case .time(let time): return try consumer.offsets(at: time, of: partitions, timeout: .seconds(5))
+            case .offsets(let offsets): return offsets
             }
-            return try consumer.offsets(at: since, of: partitions, timeout: .seconds(5))
         }
         try consumer.assign(starts)
         partitions = starts.keys.sorted()
@@ -112,30 +125,33 @@ package struct LogReading: ~Copyable {
         let found: [TopicPartition: Int64]
         do throws(KafkaError) {
             if now - counted >= Self.countInterval {
-                let count = try consumer.partitionCount(of: terms.topic, timeout: .seconds(2))
-                guard count == partitions.count else { return startsAgain("it has \(count) partitions now") }
+                for topic in terms.topics {
+                    let count = try consumer.partitionCount(of: topic, timeout: .seconds(2))
+                    let before = partitions.count { $0.topic == topic }
+                    guard count == before else { return startsAgain("\(topic) has \(count) partitions now") }
+                }
                 counted = now
             }
             found = try consumer.endOffsets(partitions, timeout: .seconds(2)).mapValues(\.value)
         } catch {
             ends = nil
-            host.health.brokersAreDown("\(error)", of: terms.topic)
+            host.health.brokersAreDown("\(error)", of: terms.name)
             try consider(error)
             return true
         }
         ends = found
-        host.health.brokersAreDown(nil, of: terms.topic)
-        return progress.ends(found, askedAt: now) || startsAgain("it ends before what was read of it")
+        host.health.brokersAreDown(nil, of: terms.name)
+        return progress.ends(found, askedAt: now) || startsAgain("a log ends before what was read of it")
     }
 
     private func startsAgain(_ reason: String) -> Bool {
-        logger.notice("\(terms.topic) is read again from its beginning: \(reason)")
+        logger.notice("\(terms.name) is read again from its beginning: \(reason)")
         return false
     }
 
     private mutating func consider(_ error: KafkaError) throws {
-        if error.isFatal { throw PipelineError.defect("the reader of \(terms.topic) failed: \(error)") }
-        if let line = try host.consider(error, patience) { logger.warning("\(terms.topic): \(line); waiting") }
+        if error.isFatal { throw PipelineError.defect("the reader of \(terms.name) failed: \(error)") }
+        if let line = try host.consider(error, patience) { logger.warning("\(terms.name): \(line); waiting") }
         if error.kind == .authorization, patience.isStarting { refusal = error }
     }
 
@@ -146,7 +162,7 @@ package struct LogReading: ~Copyable {
         }
         let next = starts.merging(progress.reached.mapValues { Offset($0) }) { $1 }
         guard watch.isCheckDue(), watch.isStuck(ends: ends, reached: { next[$0]?.value ?? 0 }) else { return }
-        logger.notice("recreates the consumer of \(terms.topic): \(KafkaError.stuckConsumer.message)")
+        logger.notice("recreates the consumer of \(terms.name): \(KafkaError.stuckConsumer.message)")
         records.removeAll()
         consumer = try Consumer(assigning: settings, logger: logger.clientSink)
         try consumer.assign(next)

@@ -93,7 +93,7 @@ package final class TopicFollower<Fold: FollowedFold & ~Copyable>: Sendable {
 
     /// A view is at most one second old where something is sent by it.
     private var terms: LogReading.Terms {
-        LogReading.Terms(topic: topic, interval: .milliseconds(400), readsHeaders: readsHeaders)
+        LogReading.Terms(topics: [topic], interval: .milliseconds(400), readsHeaders: readsHeaders)
     }
 }
 

@@ -7,8 +7,8 @@ package struct Decision: Equatable, Sendable {
     package var devices: [(id: DeviceID, state: DeviceState?)] = []
     package var people: [(id: ByteText, state: PersonState?)] = []
     package var subscriptions: [SubscriptionChange] = []
-    /// The people that are erased now.
-    package var erased: [ByteText] = []
+    /// Of people that are erased now.
+    package var erasures: [Erasure] = []
     package var withdrawals: [Withdrawal] = []
 
     package init(_ verdict: Verdict) {
@@ -17,11 +17,11 @@ package struct Decision: Equatable, Sendable {
 
     /// Whether anything but the verdict is written.
     package var changes: Bool {
-        !devices.isEmpty || !people.isEmpty || !subscriptions.isEmpty || !erased.isEmpty
+        !devices.isEmpty || !people.isEmpty || !subscriptions.isEmpty || !erasures.isEmpty
     }
 
     package static func == (left: Self, right: Self) -> Bool {
-        left.verdict == right.verdict && left.subscriptions == right.subscriptions && left.erased == right.erased
+        left.verdict == right.verdict && left.subscriptions == right.subscriptions && left.erasures == right.erasures
             && left.withdrawals == right.withdrawals
             && left.devices.elementsEqual(right.devices, by: ==) && left.people.elementsEqual(right.people, by: ==)
     }
@@ -69,6 +69,8 @@ package enum Verdict: Equatable, Sendable {
     case gone
     case erased(devices: Int)
     case refused(Refusal)
+    /// The record is no command of this version.
+    case malformed
 }
 
 package enum Refusal: Equatable, Sendable {
@@ -85,4 +87,6 @@ package enum Refusal: Equatable, Sendable {
     case tooManyAudiences(most: Int)
     /// A device credential may change the address, the locale and the time zone, log out and unregister.
     case notByCredential
+    /// What it would become is not allowed: a sentence for each problem, without an address in it.
+    case invalid([String])
 }

@@ -41,8 +41,9 @@ extension RegistrarCore {
             table.set(person, nil)
             decision.people.append((person, nil))
         }
-        table.erase(person, at: time)
-        decision.erased.append(person)
+        let erasure = Erasure(PersonHash(person), at: time)
+        table.set(erasure)
+        decision.erasures.append(erasure)
         return decision
     }
 }

@@ -33,7 +33,20 @@ extension RegistrarCore {
         guard after.audiences.count <= DeviceState.mostAudiences else {
             return .tooManyAudiences(most: DeviceState.mostAudiences)
         }
-        return nil
+        let problems = Self.problems(of: after)
+        return problems.isEmpty ? nil : .invalid(problems)
+    }
+
+    /// Whether a user asks again for a logout, since the answer was lost. The device is nobody's by then, so that nothing
+    /// shows any more that it was the user's; and nothing changes.
+    static func isRepeatedLogout(_ change: DeviceChange, of device: DeviceState, by author: Author) -> Bool {
+        guard device.person == nil else { return false }
+        var logout = DeviceChange(change.device)
+        logout.person = .remove
+        switch author {
+        case .user: return change == logout
+        case .key, .device, .sender: return false
+        }
     }
 
     func refusal(
@@ -49,7 +62,46 @@ extension RegistrarCore {
         guard change.audiences?.count ?? 0 <= PersonState.mostAudiences else {
             return .tooManyAudiences(most: PersonState.mostAudiences)
         }
-        return nil
+        let problems =
+            Self.problems(ofPerson: change.person)
+            + Self.problems(
+                of: change.audiences ?? [], change.locale.applied(to: nil), change.timeZone.applied(to: nil))
+        return problems.isEmpty ? nil : .invalid(problems)
+    }
+
+    /// Why a device cannot be so: its subscriptions would be none, or it would name whom it may not.
+    private static func problems(of device: DeviceState) -> [String] {
+        var problems: [String] = []
+        if let address = device.live {
+            do {
+                try subscription(device, address, to: ByteText("device/\(address.hash.hex)")).validate()
+            } catch {
+                problems += error.problems
+            }
+        }
+        if let person = device.person { problems += Self.problems(ofPerson: person) }
+        return problems + Self.problems(of: device.audiences, device.locale, device.timeZone)
+    }
+
+    private static func problems(ofPerson id: ByteText) -> [String] {
+        ByteText("user/\(id)").audience == .user
+            ? [] : ["person is not an id: allowed are 1 to 1,019 bytes without control characters"]
+    }
+
+    private static func problems(of audiences: [ByteText], _ locale: ByteText?, _ timeZone: ByteText?) -> [String] {
+        let isAllowed = audiences.allSatisfy { audience in
+            switch audience.audience {
+            case .place, .channel: true
+            // They follow from the person and the address.
+            case .user, .device, nil: false
+            }
+        }
+        var problems: [String] = []
+        if !isAllowed { problems.append("audiences has another than place/<id> and channel/<id>") }
+        for (name, text) in [("locale", locale), ("time_zone", timeZone)] where text?.text.utf8.count ?? 0 > 255 {
+            problems.append("\(name) is longer than 255 bytes")
+        }
+        return problems
     }
 
     /// A token from before the erasure of its person is an app's that has not noticed; a newer one is a person's who came

@@ -100,7 +100,7 @@ extension RegistrarCore {
         return audiences
     }
 
-    private static func subscription(_ device: DeviceState, _ address: Address, to audience: ByteText) -> Subscription {
+    static func subscription(_ device: DeviceState, _ address: Address, to audience: ByteText) -> Subscription {
         Subscription(
             audience: audience.text, token: address.value.text, platform: address.kind.platform,
             addressKind: address.kind == address.kind.platform.usualKind ? nil : address.kind, app: device.app.text,

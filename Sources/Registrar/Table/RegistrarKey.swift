@@ -1,4 +1,5 @@
 import Digests
+import Notifications
 
 /// The keys of the registrar's table: a letter, then what is looked up, then what tells its entries apart.
 enum RegistrarKey {
@@ -14,7 +15,7 @@ enum RegistrarKey {
     /// A person's state.
     static func person(_ id: ByteText) -> Group { Group(bytes: [UInt8(ascii: "H")] + hash(id)) }
     /// When a person was erased.
-    static func erasure(_ id: ByteText) -> Group { Group(bytes: [UInt8(ascii: "E")] + hash(id)) }
+    static func erasure(_ person: PersonHash) -> Group { Group(bytes: [UInt8(ascii: "E")] + person.bytes) }
     /// A person's devices: each entry ends with the id of one.
     static func devices(of person: ByteText) -> Group { Group(bytes: [UInt8(ascii: "P")] + hash(person)) }
     /// An address's subscriptions: each entry ends with the hash of an audience.
@@ -26,5 +27,23 @@ enum RegistrarKey {
         return text.withUTF8 { text in
             SHA256.withHash(of: UnsafeRawBufferPointer(text)) { Array(UnsafeRawBufferPointer(start: $0, count: 32)) }
         }
+    }
+}
+
+/// The SHA-256 of a person's id, 32 bytes: what is kept of a person who was erased.
+package struct PersonHash: Hashable, Sendable {
+    /// 64 digits of hex in lower case.
+    package let hex: String
+    let bytes: [UInt8]
+
+    package init(_ person: ByteText) {
+        hex = SHA256.hex(of: person.text)
+        bytes = RegistrarKey.hash(person)
+    }
+
+    /// Nil unless these are 64 digits of hex in lower case.
+    package init?(hex: String) {
+        guard let address = AddressHash(hex: hex) else { return nil }
+        (self.hex, bytes) = (hex, address.bytes)
     }
 }

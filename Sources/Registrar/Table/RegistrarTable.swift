@@ -14,8 +14,12 @@ package final class RegistrarTable {
     /// Of one key: the entries by what ends their keys; nil: it is removed.
     private typealias Changes = [RegistrarKey.Group: [[UInt8]: [UInt8]?]]
 
+    /// So many entries may wait for the store.
+    static let mostPending = 100_000
+
     private let store: any OrderedStore
-    private let reader: any StoreReader
+    /// Nil once it was closed.
+    private var reader: (any StoreReader)?
     private var json = JSONReader()
     private var staged: Changes = [:]
     private var pending: Changes = [:]
@@ -23,8 +27,9 @@ package final class RegistrarTable {
 
     package init(_ store: any OrderedStore) throws(StoreError) {
         self.store = store
-        reader = try store.makeReader()
+        let reader = try store.makeReader()
         try reader.begin()
+        self.reader = reader
     }
 
     // MARK: Reading
@@ -48,7 +53,7 @@ package final class RegistrarTable {
     }
 
     package func erasure(of person: ByteText) throws(StoreError) -> WallTime? {
-        guard let value = try value(RegistrarKey.erasure(person)) else { return nil }
+        guard let value = try value(RegistrarKey.erasure(PersonHash(person))) else { return nil }
         guard let milliseconds = Int64(String(decoding: value, as: UTF8.self)) else { throw Self.foreign }
         return WallTime(milliseconds: milliseconds)
     }
@@ -101,8 +106,8 @@ package final class RegistrarTable {
     }
 
     /// Takes a record of `notifications.erasures`.
-    package func erase(_ person: ByteText, at time: WallTime) {
-        stage(RegistrarKey.erasure(person), Array(String(time.milliseconds).utf8))
+    package func set(_ erasure: Erasure) {
+        stage(RegistrarKey.erasure(erasure.person), Array(String(erasure.at.milliseconds).utf8))
     }
 
     /// Takes a record of `notifications.subscriptions`, in the partition of its key.
@@ -141,7 +146,8 @@ package final class RegistrarTable {
         let changes = pending.flatMap { group, entries in entries.map { (group.bytes + $0.key, $0.value) } }
             .sorted { $0.0.lexicographicallyPrecedes($1.0) }
         // A snapshot would keep the writer from using its pages again.
-        reader.end()
+        entries.removeAll(keepingCapacity: true)
+        reader?.end()
         let result = Result { () throws(StoreError) in
             try store.write { writer throws(StoreError) in
                 for (key, value) in changes {
@@ -150,13 +156,24 @@ package final class RegistrarTable {
                 try checkpoint.withBytes { checkpoint throws(StoreError) in try writer.setCheckpoint(checkpoint) }
             }
         }
-        try reader.begin()
+        try reader?.begin()
         try result.get()
         pending.removeAll(keepingCapacity: true)
     }
 
+    /// The keys whose entries wait for the store.
+    var pendingCount: Int { pending.count }
+
     /// What ``flush(_:)`` has stored last; nil: nothing.
-    package func checkpoint() throws(StoreError) -> [UInt8]? { try reader.checkpoint().map { Array($0) } }
+    package func checkpoint() throws(StoreError) -> [UInt8]? { try reader?.checkpoint().map { Array($0) } }
+
+    /// Ends its use; nothing can be read afterwards.
+    func close() throws(StoreError) {
+        reader?.end()
+        reader = nil
+        entries.removeAll()
+        try store.close()
+    }
 
     // MARK: Entries
 
@@ -168,7 +185,7 @@ package final class RegistrarTable {
     private func value(_ group: RegistrarKey.Group) throws(StoreError) -> [UInt8]? {
         if let change = staged[group]?[[]] ?? pending[group]?[[]] { return change }
         var found: [UInt8]?
-        try group.bytes.withBytes { key throws(StoreError) in found = try reader.value(for: key).map { Array($0) } }
+        try group.bytes.withBytes { key throws(StoreError) in found = try reader?.value(for: key).map { Array($0) } }
         return found
     }
 
@@ -176,7 +193,7 @@ package final class RegistrarTable {
     private func entries(_ group: RegistrarKey.Group) throws(StoreError) -> [(rest: [UInt8], value: [UInt8])] {
         entries.removeAll(keepingCapacity: true)
         try group.bytes.withBytes { prefix throws(StoreError) in
-            try reader.append(startingWith: prefix, limit: Self.mostSubscriptions, to: &entries)
+            try reader?.append(startingWith: prefix, limit: Self.mostSubscriptions, to: &entries)
         }
         var found: [[UInt8]: [UInt8]?] = [:]
         for entry in entries { found[Array(entry.key.dropFirst(group.bytes.count))] = .some(Array(entry.value)) }

@@ -26,7 +26,7 @@ struct FirstOffsets {
         var commits: [String: [TopicPartition: CommittedOffset]] = [:]
         for role in roles {
             switch role {
-            case .pipeline, .api: continue
+            case .pipeline, .registrar, .api: continue
             case .broadcasts:
                 commits.merge(
                     try BroadcastService.firstOffsets(of: configuration, at: position, now: now, logger: logger)

@@ -2,6 +2,7 @@ import API
 import Arguments
 import Broadcasts
 import Pipeline
+import Registrar
 import Sender
 
 /// The value of `--roles`: names, or `all`.
@@ -62,6 +63,7 @@ extension RoleName {
         case .pipeline: nil
         case .broadcasts: BroadcastService.missingSetting(of: configuration)
         case .deliver: SenderService.missingSetting(of: configuration)
+        case .registrar: RegistrarService.missingSetting(of: configuration)
         case .api: APIService.missingSetting(of: configuration)
         }
     }

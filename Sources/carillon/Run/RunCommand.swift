@@ -8,8 +8,8 @@ struct RunCommand: ParsableCommand {
         abstract: "Turn order events into pushes, exactly once, until SIGTERM or SIGINT; with --roles also send them.",
         discussion: """
             Every setting is in docs/settings.md, and 'carillon check-config' shows them with their values. Waits for an \
-            unreachable broker. A process may have several roles: pipeline, broadcasts (as 'carillon broadcasts') and \
-            deliver (as 'carillon deliver'). The first signal drains and commits; a second one ends the process at once. \
+            unreachable broker. A process may have several roles: pipeline, broadcasts (as 'carillon broadcasts'), \
+            deliver (as 'carillon deliver'), registrar, which decides about devices, and api (as 'carillon api run'). The first signal drains and commits; a second one ends the process at once. \
             Exit codes: 0 drained; 3 instance or slot in use; 64 usage; 70 a defect, or a record that cannot be written \
             anywhere; 75 not drained in time; 77 not permitted; 78 configuration, or a person must decide.
             """,

@@ -4,6 +4,7 @@ import Console
 import Foundation
 import KafkaClient
 import Pipeline
+import Registrar
 import Sender
 
 /// A process that runs its roles until a signal: `carillon run`, and the commands that are one role each.
@@ -86,6 +87,8 @@ struct Daemon {
                 return SenderService(
                     configuration: configuration, providers: providers, start: start, logger: logger, metrics: metrics,
                     clock: clock, follower: follower, control: control)
+            case .registrar:
+                return RegistrarService(configuration: configuration, logger: logger, metrics: metrics, clock: clock)
             case .api:
                 return APIService(
                     configuration: configuration, version: Version.number, logger: logger, metrics: metrics,

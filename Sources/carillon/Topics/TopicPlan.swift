@@ -10,14 +10,15 @@ struct TopicPlan: Sendable {
         case broadcastJournal = "broadcast-journal"
         case broadcastDispatch = "broadcast-dispatch"
         case broadcastRetry = "broadcast-retry"
-        case control
+        case control, commands, devices, people, erasures, verdicts
 
         /// Whether its number of partitions depends on the load; the others are small.
         var growsWithLoad: Bool {
             switch self {
             case .events, .requests, .subscriptions, .dispatch, .deliveries, .retry: true
-            case .broadcastDispatch, .broadcastRetry: true
+            case .broadcastDispatch, .broadcastRetry, .devices, .people: true
             case .deadLetters, .journal, .broadcasts, .broadcastJournal, .control: false
+            case .commands, .erasures, .verdicts: false
             }
         }
     }
@@ -96,12 +97,13 @@ extension TopicPlan {
 
     static let day: Int64 = 86_400_000
 
-    /// The plan of every topic; requests, broadcasts and control have theirs where they are read, and what delivery needs where it
-    /// has credentials.
+    /// The plan of every topic; requests, broadcasts, control and commands have theirs where they are read, and what delivery
+    /// needs where it has credentials.
     static func all(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> [TopicPlan] {
         standard(names, premises) + (names.requests.isEmpty ? [] : [requests(names, premises)])
             + (names.broadcasts.isEmpty ? [] : broadcasts(names, premises))
             + (names.control.isEmpty ? [] : [control(names, premises)])
+            + (names.commands.isEmpty ? [] : registrar(names, premises))
             + (premises.retryTopics.map { delivery(names, $0, premises) } ?? [])
     }
 

@@ -34,7 +34,7 @@ struct RoleChoiceTests {
         whole.api.keys = folder.path + "/keys.json"
         try KeyFile.write(KeyRing([]), to: whole.api.keys)
         whole.api.http = ListenAddress("127.0.0.1:8080")
-        whole.topics.requests = "r"
+        (whole.topics.requests, whole.topics.commands) = ("r", "c")
         #expect(try all.roles(whole) == RoleName.allCases)
     }
 

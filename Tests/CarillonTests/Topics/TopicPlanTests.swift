@@ -21,6 +21,7 @@ import Testing
     private var namesWithAll: PipelineConfiguration.Topics {
         var names = namesWithBroadcasts
         names.control = "notifications.control"
+        names.commands = "notifications.commands"
         return names
     }
 
@@ -54,21 +55,21 @@ import Testing
         let roles = Set(TopicPlan.Role.allCases)
         let broadcasts: Set<TopicPlan.Role> = [.broadcasts, .broadcastJournal, .broadcastDispatch]
         let delivery: Set<TopicPlan.Role> = [.deliveries, .retry]
+        let registrar: Set<TopicPlan.Role> = [.commands, .devices, .people, .erasures, .verdicts]
         func planned(
             _ names: PipelineConfiguration.Topics, _ premises: TopicPlan.Premises = .init()
         ) -> Set<TopicPlan.Role> {
             Set(TopicPlan.all(names, premises).map(\.role))
         }
-        let base = roles.subtracting(broadcasts).subtracting(delivery).subtracting([
-            .requests, .broadcastRetry, .control,
-        ])
+        let base = roles.subtracting(broadcasts).subtracting(delivery).subtracting(registrar)
+            .subtracting([.requests, .broadcastRetry, .control])
         #expect(planned(names) == base)
         #expect(planned(namesWithRequests) == base.union([.requests]))
         #expect(planned(namesWithBroadcasts) == base.union(broadcasts).union([.requests]))
         #expect(planned(names, .init(retryTopics: retryTopics)) == base.union(delivery))
         let all = TopicPlan.Premises(retryTopics: retryTopics, broadcastRetryTopics: broadcastRetryTopics)
         #expect(planned(namesWithAll, all) == roles)
-        #expect(planned(namesWithBroadcasts, all) == roles.subtracting([.control]))
+        #expect(planned(namesWithBroadcasts, all) == roles.subtracting(registrar).subtracting([.control]))
     }
 
     @Test("the broker measures what others write: of subscriptions it must, of events it is advised")

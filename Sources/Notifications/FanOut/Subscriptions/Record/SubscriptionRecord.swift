@@ -34,6 +34,9 @@ package struct SubscriptionRecord {
     /// joined the audience, in milliseconds since 1970.
     package static let sinceHeader = "since"
 
+    /// The header of a record that the registrar has written. Its value is the offset of the command that it was written for.
+    package static let commandHeader = "command"
+
     /// Whether the value of ``sinceHeader`` is 1 to 18 digits: any other is as if it were not there.
     package static func isRotation(_ since: UnsafeRawBufferPointer?) -> Bool {
         guard let since, (1...18).contains(since.count) else { return false }

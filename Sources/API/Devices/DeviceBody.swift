@@ -1,0 +1,100 @@
+import JSONReader
+import Notifications
+import Registrar
+
+/// The body of a PUT of a device: the whole device, as its app sees it.
+enum DeviceBody {
+    /// - Throws: everything that is wrong with it.
+    static func read(_ bytes: [UInt8], of device: DeviceID) throws(Problem) -> DeviceChange {
+        var reader = JSONReader()
+        var (repeated, faults): ([Problem.Fault], [Problem.Fault]) = ([], [])
+        let change = try JSONBody.read(bytes, &reader, &repeated) { value throws(Problem) -> DeviceChange in
+            guard value.isObject else {
+                throw Problem(.badRequest, "the body is no object; allowed is one with the members of a device")
+            }
+            return self.change(value, of: device, &faults)
+        }
+        if let problem = Problem(repeated + faults) { throw problem }
+        return change
+    }
+
+    private static func change(
+        _ body: JSONValue, of device: DeviceID, _ faults: inout [Problem.Fault]
+    ) -> DeviceChange {
+        var change = DeviceChange(device, isWhole: true)
+        var members = body.members
+        while let (name, value) = members.next() {
+            let member = String(name)
+            /// Null is as if it were absent: what is absent is removed.
+            func text() -> ByteText? {
+                if value.isNull { return nil }
+                if let text = value.string { return ByteText(String(text)) }
+                fault(member, "\(member) is no text", &faults)
+                return nil
+            }
+            switch member {
+            case "address":
+                if value.isNull { break }
+                guard let address = address(value) else {
+                    fault(member, "address is no address; allowed are \(allowedAddress)", &faults)
+                    break
+                }
+                change.address = .set(address)
+            case "app": change.app = text()
+            case "environment":
+                guard let found = text() else { break }
+                change.environment = PushEnvironment(rawValue: found.text)
+                if change.environment == nil {
+                    fault(member, "environment is neither production nor development", &faults)
+                }
+            case "locale": change.locale = text().map { .set($0) } ?? .remove
+            case "time_zone": change.timeZone = text().map { .set($0) } ?? .remove
+            case "person": change.person = text().map { .set($0) } ?? .remove
+            case "audiences":
+                guard let audiences = texts(value) else {
+                    fault(member, "audiences is no list of texts", &faults)
+                    break
+                }
+                change.audiences = audiences
+            case "generation":
+                change.generation = value.integer
+                if value.integer == nil { fault(member, "generation is no whole number", &faults) }
+            default:
+                fault(
+                    member,
+                    "there is no such member; allowed are address, app, environment, locale, time_zone, person, audiences and generation",
+                    &faults)
+            }
+        }
+        if change.app == nil { fault("app", "app is missing: the bundle id or package name", &faults) }
+        return change
+    }
+
+    private static let allowedAddress =
+        "an object with kind, one of \(AddressKind.allCases.map(\.rawValue).joined(separator: ", ")), and value, a text"
+
+    private static func address(_ value: JSONValue) -> DeviceChange.NewAddress? {
+        guard let kind = value.member("kind")?.string.flatMap({ AddressKind(rawValue: String($0)) }),
+            let text = value.member("value")?.string
+        else { return nil }
+        var members = value.members
+        while let (name, _) = members.next() { guard name == "kind" || name == "value" else { return nil } }
+        return DeviceChange.NewAddress(kind, ByteText(String(text)))
+    }
+
+    private static func texts(_ value: JSONValue) -> [ByteText]? {
+        guard value.isArray else { return nil }
+        var texts: [ByteText] = []
+        var elements = value.elements
+        while let element = elements.next() {
+            guard let text = element.string else { return nil }
+            texts.append(ByteText(String(text)))
+        }
+        return texts
+    }
+
+    private static func fault(_ member: String, _ detail: String, _ faults: inout [Problem.Fault]) {
+        guard faults.count < Problem.mostFaults else { return }
+        faults.append(Problem.Fault(pointer: "/" + RequestFinding.escape(member), .badRequest, detail: detail))
+    }
+}

@@ -1,0 +1,176 @@
+import Notifications
+import Registrar
+
+extension DeviceState {
+    /// As a client sees it: without its address and its credential.
+    ///
+    /// - Parameter known: its person; nil: the device has none, or nothing was set for it.
+    func document(_ known: PersonState?) -> Document {
+        var members: [(name: String, value: Document)] = [
+            ("device", .text(id.text)), ("revision", .integer(revision)), ("address", address.document),
+            ("app", .text(app.text)), ("environment", .text(environment.rawValue)),
+        ]
+        if let locale { members.append(("locale", .text(locale.text))) }
+        if let timeZone { members.append(("time_zone", .text(timeZone.text))) }
+        if let person {
+            members.append(("person", .text(person.text)))
+            members.append(("person_audiences", .list((known?.audiences ?? []).map { .text($0.text) })))
+        }
+        members.append(("audiences", .list(audiences.map { .text($0.text) })))
+        if let generation { members.append(("generation", .integer(generation))) }
+        members.append(("registered_at", .text(registeredAt.iso8601)))
+        members.append(("seen_at", .text(seenAt.iso8601)))
+        return .object(members)
+    }
+}
+
+extension AddressState {
+    fileprivate var document: Document {
+        switch self {
+        case .none: ["state": "none"]
+        case .live(let address):
+            [
+                "state": "live", "kind": .text(address.kind.rawValue), "sha256": .text(address.hash.hex),
+                "since": .text(address.since.iso8601),
+            ]
+        case .dead(let hash, let death):
+            [
+                "state": "dead", "sha256": .text(hash.hex), "provider": .text(death.platform.rawValue),
+                "reason": .text(death.reason.text), "since": .text(death.at.iso8601),
+            ]
+        case .claimed(let hash, let time):
+            ["state": "claimed", "sha256": .text(hash.hex), "since": .text(time.iso8601)]
+        }
+    }
+}
+
+extension DeviceEndpoints {
+    private static let device = APIOperation.Parameter(
+        "device", "The id of the device: of one installation of an app, which makes it.",
+        ["type": "string", "pattern": "^[A-Za-z0-9_-]{16,64}$"])
+    private static let ifMatch = APIOperation.Parameter(
+        "If-Match", "Only where the device has this ETag; *: only where it is there.", ["type": "string"])
+    private static let ifNoneMatch = APIOperation.Parameter(
+        "If-None-Match", "Only where it is not there.", ["enum": ["*"]])
+    private static let known = Document.object([("$ref", "#/components/schemas/Device")])
+    private static let recorded = APIOperation.Response(
+        .accepted, "Recorded in Kafka, and not decided in time: it will be, in its order",
+        ["$ref": "#/components/schemas/RecordedCommand"])
+    private static let problems: [ProblemCode] = [
+        .notRecorded, .outcomeUnknown, .notYet, .revision, .audienceNotAllowed, .appNotAllowed,
+    ]
+    private static let text: Document = ["type": "string", "maxLength": 255]
+
+    private static let body = APIOperation.Body(
+        [
+            "type": "object", "required": ["app"], "additionalProperties": false,
+            "properties": [
+                "address": [
+                    "anyOf": [
+                        [
+                            "type": "object", "required": ["kind", "value"], "additionalProperties": false,
+                            "properties": [
+                                "kind": ["enum": .list(AddressKind.allCases.map { .text($0.rawValue) })],
+                                "value": [
+                                    "type": "string", "minLength": 1, "maxLength": 4096,
+                                    "description": "The provider's token or id. It is never returned.",
+                                ],
+                            ],
+                        ], ["type": "null"],
+                    ]
+                ],
+                "app": [
+                    "type": "string", "minLength": 1, "maxLength": 255, "description": "The bundle id or package name.",
+                ],
+                "environment": ["anyOf": [["enum": ["production", "development"]], ["type": "null"]]],
+                "locale": ["anyOf": [text, ["type": "null"]]],
+                "time_zone": ["anyOf": [text, ["type": "null"]]],
+                "person": [
+                    "anyOf": [["type": "string", "minLength": 1, "maxLength": 1019], ["type": "null"]],
+                    "description": "The shop's own id of its user; absent: nobody is logged in.",
+                ],
+                "audiences": [
+                    "type": "array", "maxItems": .integer(Int64(DeviceState.mostAudiences)),
+                    "items": ["type": "string", "pattern": "^(place|channel)/.+$", "maxLength": 1024],
+                    "description": "Places and channels that are the device's own; absent: none.",
+                ],
+                "generation": [
+                    "type": "integer", "minimum": 0, "maximum": .integer(Int64.max),
+                    "description": "The app's counter of its own changes: an older one than the device's is refused.",
+                ],
+            ],
+        ])
+
+    static let put = APIOperation(
+        "putDevice", .put, "/v1/devices/{device}",
+        "The whole device, as its app sees it: it is made if it is new, and what is absent is removed.",
+        scopes: [.writeDevices], pathParameters: [device], headers: [ifMatch, ifNoneMatch], body: body,
+        responses: [
+            APIOperation.Response(.ok, "Decided: this is what it is now", known),
+            APIOperation.Response(.created, "Decided: it is new", known), recorded,
+        ], problems: problems + [.staleGeneration])
+
+    static let delete = APIOperation(
+        "deleteDevice", .delete, "/v1/devices/{device}", "Forget a device, and unsubscribe its address.",
+        scopes: [.writeDevices], pathParameters: [device], headers: [ifMatch],
+        responses: [APIOperation.Response(.noContent, "It is not there, or not any more"), recorded],
+        problems: problems)
+
+    static let get = APIOperation(
+        "getDevice", .get, "/v1/devices/{device}", "What is known of a device.", scopes: [.readDevices],
+        pathParameters: [device], responses: [APIOperation.Response(.ok, "What it is", known)],
+        problems: [.notYet, .audienceNotAllowed, .appNotAllowed])
+
+    static let operations = [put, delete, get]
+
+    private static let time: Document = ["type": "string", "format": "date-time"]
+
+    static let schemas: [(name: String, value: Document)] = [
+        (
+            "Device",
+            [
+                "type": "object",
+                "required": [
+                    "device", "revision", "address", "app", "environment", "audiences", "registered_at", "seen_at",
+                ],
+                "properties": [
+                    "device": ["type": "string"],
+                    "revision": ["type": "integer", "description": "Its ETag is this number in quotes."],
+                    "address": [
+                        "type": "object", "required": ["state"],
+                        "properties": [
+                            "state": [
+                                "enum": ["none", "live", "dead", "claimed"],
+                                "description":
+                                    "dead: its provider says that nobody has it; claimed: another device has it.",
+                            ],
+                            "kind": ["enum": .list(AddressKind.allCases.map { .text($0.rawValue) })],
+                            "sha256": ["type": "string", "description": "Of the address, in hex."],
+                            "provider": ["enum": .list(Platform.allCases.map { .text($0.rawValue) })],
+                            "reason": ["type": "string", "description": "As the provider calls it."], "since": time,
+                        ],
+                    ],
+                    "app": ["type": "string"], "environment": ["enum": ["production", "development"]],
+                    "locale": ["type": "string"], "time_zone": ["type": "string"], "person": ["type": "string"],
+                    "person_audiences": [
+                        "type": "array", "items": ["type": "string"],
+                        "description": "What the backend has set for the person.",
+                    ],
+                    "audiences": ["type": "array", "items": ["type": "string"]],
+                    "generation": ["type": "integer"], "registered_at": time,
+                    "seen_at": ["type": "string", "format": "date-time", "description": "To a day."],
+                ],
+            ]
+        ),
+        (
+            "RecordedCommand",
+            [
+                "type": "object", "required": ["command", "status"],
+                "properties": [
+                    "command": ["type": "integer", "description": "Its offset in the topic of commands."],
+                    "status": ["enum": ["recorded"]],
+                ],
+            ]
+        ),
+    ]
+}

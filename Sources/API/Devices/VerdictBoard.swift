@@ -1,0 +1,87 @@
+import Registrar
+import Synchronization
+
+/// Who waits for the verdicts of commands. Any thread.
+package final class VerdictBoard: Sendable {
+    package enum Answer: Sendable {
+        case decided(Verdict)
+        /// It is recorded, and not decided in time.
+        case notYet
+    }
+
+    private struct Waiter {
+        var deadline: ContinuousClock.Instant
+        /// Whether what the verdict says can be seen here.
+        var isVisible: @Sendable (Verdict) -> Bool
+        var answer: @Sendable (Answer) -> Void
+        var verdict: Verdict?
+    }
+
+    private struct State {
+        /// By the offset of the command.
+        var waiting: [Int64: Waiter] = [:]
+        /// Verdicts that came before somebody asked: a command is decided while its delivery is reported.
+        var early: [Int64: Verdict] = [:]
+        /// Their commands, the oldest first.
+        var order: [Int64] = []
+    }
+
+    /// So many verdicts that nobody waits for yet are kept, the newest.
+    private static let mostEarly = 20_000
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - command: the offset of the command.
+    ///   - isVisible: asked where there is a verdict, until it is true.
+    ///   - answer: called once, on any thread.
+    package func wait(
+        for command: Int64, until deadline: ContinuousClock.Instant,
+        isVisible: @escaping @Sendable (Verdict) -> Bool, _ answer: @escaping @Sendable (Answer) -> Void
+    ) {
+        let isEarly = state.withLock { state in
+            let verdict = state.early[command]
+            state.waiting[command] = Waiter(
+                deadline: deadline, isVisible: isVisible, answer: answer, verdict: verdict)
+            return verdict != nil
+        }
+        if isEarly { look() }
+    }
+
+    /// A verdict was read.
+    package func decided(_ command: Int64, _ verdict: Verdict) {
+        state.withLock { state in
+            if state.waiting[command] != nil {
+                state.waiting[command]?.verdict = verdict
+                return
+            }
+            state.early[command] = verdict
+            state.order.append(command)
+            guard state.order.count > 2 * Self.mostEarly else { return }
+            for old in state.order.prefix(Self.mostEarly) { state.early[old] = nil }
+            state.order.removeFirst(Self.mostEarly)
+        }
+    }
+
+    /// Answers who need not wait any longer.
+    package func look(now: ContinuousClock.Instant = .now) {
+        let (answers, candidates) = state.withLock { state in
+            (
+                state.waiting.filter { $0.value.verdict == nil && $0.value.deadline <= now },
+                state.waiting.filter { $0.value.verdict != nil }
+            )
+        }
+        for (command, waiter) in answers { end(command) { waiter.answer(.notYet) } }
+        for (command, waiter) in candidates {
+            guard let verdict = waiter.verdict, waiter.isVisible(verdict) || waiter.deadline <= now else { continue }
+            end(command) { waiter.answer(.decided(verdict)) }
+        }
+    }
+
+    private func end(_ command: Int64, _ answer: () -> Void) {
+        let isMine = state.withLock { $0.waiting.removeValue(forKey: command) != nil }
+        if isMine { answer() }
+    }
+}

@@ -1,0 +1,160 @@
+import JSONReader
+import KafkaClient
+import Notifications
+import Pipeline
+import StateStore
+
+/// The registrar's table with the logs that it is the fold of, and how far it is. One owner.
+final class RegistrarFold {
+    /// A table of this age is stored again, also without changes, in milliseconds.
+    static let storesAgain: Int64 = 3_600_000
+
+    let table: RegistrarTable
+    let core: RegistrarCore
+    private let topics: PipelineConfiguration.Topics
+    private let cluster: String?
+    private var json = JSONReader()
+    /// By partition of each topic that is folded: everything below is in the table.
+    private(set) var positions: [TopicPartition: Int64]
+    /// The number of partitions of the subscriptions.
+    private let partitions: Int
+    /// The largest revision of a device or a person that was folded; nil: none was.
+    private(set) var newestRevision: Int64?
+    /// Records of the registrar's own topics that it cannot read.
+    private(set) var foreign = 0
+    /// When it had everything in its logs, or a little later.
+    var time: WallTime
+    /// The time that is stored with it.
+    private(set) var storedTime: WallTime
+
+    init(
+        _ table: RegistrarTable, _ topics: PipelineConfiguration.Topics, at checkpoint: RegistrarCheckpoint
+    ) {
+        self.table = table
+        self.topics = topics
+        core = RegistrarCore(table)
+        cluster = checkpoint.cluster
+        positions = checkpoint.positions
+        partitions = checkpoint.positions.keys.count { $0.topic == topics.subscriptions }
+        (time, storedTime) = (checkpoint.time, checkpoint.time)
+    }
+
+    /// Opens the table in a folder, or creates one. What the logs cannot bring up to date is wiped.
+    ///
+    /// - Parameters:
+    ///   - starts: of all partitions that are to be folded, as the ends are.
+    ///   - largestAge: see ``RegistrarCheckpoint/problem(cluster:ends:now:largestAge:)``.
+    ///   - isKnown: whether the group has an offset; without one everything is read again.
+    /// - Returns: why it is filled again, if it is.
+    static func open(
+        _ folder: String, _ topics: PipelineConfiguration.Topics, cluster: String?,
+        starts: [TopicPartition: Offset], ends: [TopicPartition: Offset], largestAge: Int64, now: WallTime,
+        isKnown: Bool
+    ) throws(StoreError) -> (fold: RegistrarFold, rebuilt: String?) {
+        let (store, opening) = try DiskStore.open(folder)
+        var reason: String?
+        switch opening {
+        case .wiped(let why): reason = why
+        case .created, .clean, .unclosed: break
+        }
+        let table = try RegistrarTable(store)
+        if let bytes = try table.checkpoint() {
+            let checkpoint = RegistrarCheckpoint(bytes)
+            reason =
+                checkpoint.map { $0.problem(cluster: cluster, ends: ends, now: now, largestAge: largestAge) }
+                ?? "another version wrote it"
+            if !isKnown { reason = "the group has no offset" }
+            if reason == nil, let checkpoint { return (RegistrarFold(table, topics, at: checkpoint), nil) }
+        }
+        try table.close()
+        try DiskStore.wipe(folder)
+        let empty = RegistrarCheckpoint(cluster: cluster, time: now, positions: starts.mapValues(\.value))
+        return (RegistrarFold(try RegistrarTable(try DiskStore.open(folder).store), topics, at: empty), reason)
+    }
+
+    /// What is to be read of each partition, up to these ends.
+    func missing(upTo ends: [TopicPartition: Offset]) -> [TopicPartition: Range<Int64>] {
+        var missing: [TopicPartition: Range<Int64>] = [:]
+        for (partition, end) in ends {
+            guard let position = positions[partition], position < end.value else { continue }
+            missing[partition] = position..<end.value
+        }
+        return missing
+    }
+
+    /// Takes records of its topics; others are ignored.
+    func take(_ batch: borrowing RecordBatch) throws(StoreError) {
+        for index in 0..<batch.count {
+            let record = batch[index]
+            let partition = TopicPartition(topic: record.topic, partition: record.partition)
+            guard positions[partition] != nil else { continue }
+            switch record.topic {
+            case topics.devices: try takeDevice(record)
+            case topics.people: takePerson(record)
+            case topics.erasures: takeErasure(record)
+            default:
+                guard let change = SubscriptionFeed.Change(batch, at: index, partitions: partitions) else { break }
+                table.set(change.key, value: change.value)
+            }
+            positions[partition] = record.offset + 1
+        }
+        table.commit()
+        if table.pendingCount >= RegistrarTable.mostPending { try flush() }
+    }
+
+    private func takeDevice(_ record: RecordView) throws(StoreError) {
+        guard let id = Self.text(record.key).flatMap({ DeviceID($0) }) else {
+            foreign += 1
+            return
+        }
+        guard let value = record.value else { return try table.set(id, nil) }
+        guard let state = DeviceState(Array(value), &json), state.id == id else {
+            foreign += 1
+            return
+        }
+        newestRevision = max(newestRevision ?? state.revision, state.revision)
+        try table.set(id, state)
+    }
+
+    private func takePerson(_ record: RecordView) {
+        guard let id = Self.text(record.key).map({ ByteText($0) }) else {
+            foreign += 1
+            return
+        }
+        guard let value = record.value else { return table.set(id, nil) }
+        guard let state = PersonState(Array(value), &json), state.id == id else {
+            foreign += 1
+            return
+        }
+        newestRevision = max(newestRevision ?? state.revision, state.revision)
+        table.set(id, state)
+    }
+
+    private func takeErasure(_ record: RecordView) {
+        guard let person = Self.text(record.key).flatMap({ PersonHash(hex: $0) }), let value = record.value,
+            let erasure = Erasure(person, Array(value), &json)
+        else {
+            foreign += 1
+            return
+        }
+        table.set(erasure)
+    }
+
+    private static func text(_ bytes: UnsafeRawBufferPointer?) -> String? {
+        bytes.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Everything below these offsets is in the table.
+    func reached(_ offsets: [TopicPartition: Int64]) { positions.merge(offsets) { max($0, $1) } }
+
+    /// Where each partition of the subscriptions is to be read from.
+    var subscriptionPositions: [TopicPartition: Offset] {
+        positions.filter { $0.key.topic == topics.subscriptions }.mapValues { Offset($0) }
+    }
+
+    /// Stores what was committed.
+    func flush() throws(StoreError) {
+        try table.flush(RegistrarCheckpoint(cluster: cluster, time: time, positions: positions).bytes)
+        storedTime = time
+    }
+}

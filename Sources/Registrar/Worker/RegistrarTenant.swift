@@ -1,0 +1,230 @@
+import Hosting
+import JSONReader
+import KafkaClient
+import Notifications
+import Pipeline
+import StateStore
+import Streaming
+
+/// Decides the commands of the log, in its order.
+///
+///     a command ─► ``RegistrarCore`` ─► devices, people, erasures, subscriptions, a verdict ─► offset
+///
+/// in one Kafka transaction for as many commands as have come. ``RegistrarCore`` decides; a ``StreamWorker`` has the
+/// partition and the transactions. Commands have one partition, so that of all registrars of a group one has it.
+struct RegistrarTenant: ~Copyable, Tenant {
+    /// In the order of ``Contract/outputs``.
+    enum Output: Int { case devices, people, erasures, subscriptions, verdicts }
+
+    let context: RegistrarContext
+    let logger: Logger
+    private let transaction: Transaction
+    /// What it knows; nil while the commands are not its own.
+    var fold: RegistrarFold?
+    /// The next command, and the one at which the group is.
+    var next: Int64 = 0
+    var committedNext: Int64 = 0
+    /// The commands below were decided before the group had an offset.
+    var firstUndecided: Int64 = 0
+    private var open = OpenDecisions()
+    private var own = OwnWrites()
+    private var json = JSONReader()
+    /// The high watermarks of what is folded, asked for after the group's offset was known; nil before.
+    var highs: [TopicPartition: Offset]?
+    /// Where the commands and the logs that are folded ended when they were located.
+    var ends: [TopicPartition: Offset] = [:]
+    var nextFlush: ContinuousClock.Instant
+
+    init(_ context: RegistrarContext, _ transaction: Transaction, logger: Logger) {
+        self.context = context
+        self.transaction = transaction
+        self.logger = logger
+        nextFlush = context.now + .seconds(10)
+    }
+
+    static func contract(of slot: Slot, _ context: RegistrarContext) -> Contract {
+        let configuration = context.configuration
+        let topics = configuration.topics
+        var contract = Contract(
+            group: context.group, slot: slot, isStatic: configuration.staticMembership, inputs: [topics.commands],
+            readsHeaders: false,
+            outputs: [topics.devices, topics.people, topics.erasures, topics.subscriptions, topics.verdicts],
+            settings: configuration.kafka, memberSettings: configuration.consumerSettings(queues: 1),
+            transactionSettings: configuration.transactionSettings,
+            transactionTimeout: configuration.transactionTimeout, commitInterval: configuration.commitInterval)
+        // A command is as old as the broker says.
+        contract.clock = .gatesNothing
+        contract.clients = context.clients
+        return contract
+    }
+
+    var partition: TopicPartition { TopicPartition(topic: context.configuration.topics.commands, partition: 0) }
+
+    func position(_ partition: TopicPartition) -> Int64? { fold == nil ? nil : next }
+
+    var patience: Duration { IdleWait.looking }
+
+    /// Between two transactions the table takes what others have subscribed.
+    mutating func refresh(isIdle: Bool) throws -> Bool {
+        guard isIdle, let fold, let (changes, reached) = context.feed.take() else { return true }
+        for change in changes where own.isNews(change.key, command: change.command) {
+            fold.table.set(change.key, value: change.value)
+        }
+        fold.table.commit()
+        fold.reached(reached)
+        return true
+    }
+
+    // MARK: A transaction
+
+    mutating func act(_ time: TransactionTime) -> Bool { false }
+
+    mutating func take(
+        _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
+    ) throws -> Int {
+        guard let fold else { return first }
+        var index = first
+        while index < batch.count, !isFull {
+            let record = batch[index]
+            if record.offset >= max(next, firstUndecided) { try decide(record, fold.core) }
+            next = max(next, record.offset + 1)
+            index += 1
+        }
+        return index
+    }
+
+    private var isFull: Bool {
+        open.records >= context.configuration.commitMaxRecords
+            || open.commands >= context.configuration.commitMaxEvents
+    }
+
+    private mutating func decide(_ record: RecordView, _ core: RegistrarCore) throws {
+        guard let value = record.value, let command = Command(Array(value), &json) else {
+            logger.warning(
+                "a record is no command of this version", ["record": "\(partition)/\(record.offset)"])
+            return try write(Decision(.malformed), for: record.offset)
+        }
+        try write(
+            try core.decide(command, at: record.offset, time: record.timestamp ?? .epoch), for: record.offset)
+    }
+
+    /// Writes what follows from a command, in the order in which a reader of one topic after the other is never told of
+    /// something that is not there: subscriptions last but for the verdict.
+    private mutating func write(_ decision: Decision, for command: Int64) throws {
+        for (id, state) in decision.devices { try write(.devices, id.text, state?.json) }
+        for (id, state) in decision.people { try write(.people, id.text, state?.json) }
+        for erasure in decision.erasures { try write(.erasures, erasure.person.hex, erasure.json) }
+        for change in decision.subscriptions {
+            let record = ProducerRecord(change, for: command)
+            try transaction.write(record, to: Output.subscriptions.rawValue)
+        }
+        let verdict = ProducerRecord(key: nil, value: decision.verdict.json(of: command), partition: 0)
+        try transaction.write(verdict, to: Output.verdicts.rawValue)
+        open.note(decision, for: command)
+    }
+
+    private func write(_ output: Output, _ key: String, _ value: [UInt8]?) throws(KafkaError) {
+        try transaction.write(ProducerRecord(key: Array(key.utf8), value: value), to: output.rawValue)
+    }
+
+    mutating func reached(_ offset: Int64, of partition: TopicPartition) { next = max(next, offset) }
+
+    /// At once: who has sent a command waits for its verdict.
+    func mustCommit(isOpen: Bool) -> Bool { isOpen && next > committedNext }
+
+    mutating func finish(_ time: TransactionTime) throws -> [TopicPartition: CommittedOffset]? {
+        guard next > committedNext else { return nil }
+        return [partition: CommittedOffset(offset: Offset(next))]
+    }
+
+    mutating func committed() {
+        committedNext = next
+        fold?.table.commit()
+        for (command, keys) in open.subscriptionKeys { own.committed(keys, for: command) }
+        context.meter.committed(open)
+        open = OpenDecisions()
+    }
+
+    mutating func aborted() {
+        next = committedNext
+        fold?.table.abort()
+        open = OpenDecisions()
+        context.meter.aborted()
+    }
+
+    // MARK: Beside transactions
+
+    /// What the registrar knows begins with what it reads: nothing of its own is under way.
+    mutating func begin(_ fold: RegistrarFold, at offset: Int64) {
+        self.fold = fold
+        (next, committedNext) = (offset, offset)
+        own = OwnWrites()
+        open = OpenDecisions()
+    }
+
+    /// A damaged table is filled again; one that cannot be written is waited for.
+    func consider(_ error: any Error) throws(PipelineError) -> Bool {
+        switch (error as? StoreError)?.recovery {
+        case .stop: throw .defect("the registrar's table cannot be used: \(error)")
+        case .wipe:
+            logger.error("\(error): it is filled again")
+            context.mustWipe.store(true, ordering: .sequentiallyConsistent)
+        case .retry, nil: if context.patience.isDue("store") { logger.error("\(error); tried again") }
+        }
+        return true
+    }
+
+    /// Commands that were deleted before they were decided are lost: the oldest one that is left comes next.
+    func overtaken(_ error: KafkaError) -> PipelineError? { nil }
+
+    func clockRecord() -> (record: ProducerRecord, output: Int) {
+        (ProducerRecord(key: nil, value: nil, partition: 0), Output.verdicts.rawValue)
+    }
+
+    func report(_ worker: WorkerState, lag: [TopicPartition: Int]?) {
+        var reading = RegistrarBoard.Reading(isActive: fold != nil)
+        reading.isReading = worker == .reading
+        reading.lag = fold == nil ? nil : lag?[partition]
+        context.board.set(reading)
+    }
+}
+
+/// What an open transaction has decided.
+struct OpenDecisions {
+    private(set) var commands = 0
+    private(set) var records = 0
+    private(set) var devices = 0
+    private(set) var people = 0
+    private(set) var verdicts: [String: Int] = [:]
+    /// By command, the keys of its records.
+    private(set) var subscriptionKeys: [(command: Int64, keys: [SubscriptionKey])] = []
+
+    var subscriptions: [SubscriptionKey] { subscriptionKeys.flatMap(\.keys) }
+
+    mutating func note(_ decision: Decision, for command: Int64) {
+        commands += 1
+        verdicts[decision.verdict.word, default: 0] += 1
+        devices += decision.devices.count
+        people += decision.people.count
+        records += 1 + decision.devices.count + decision.people.count + decision.subscriptions.count
+        guard !decision.subscriptions.isEmpty else { return }
+        subscriptionKeys.append((command, decision.subscriptions.map(\.key)))
+    }
+}
+
+extension ProducerRecord {
+    /// - Parameter command: the offset of the command.
+    fileprivate init(_ change: SubscriptionChange, for command: Int64) {
+        var headers = [RecordHeader(SubscriptionRecord.commandHeader, Array("\(command)".utf8))]
+        var value: [UInt8]?
+        switch change {
+        case .put(let subscription, let since):
+            value = subscription.encoded()
+            if let since {
+                headers.append(RecordHeader(SubscriptionRecord.sinceHeader, Array("\(since.milliseconds)".utf8)))
+            }
+        case .remove: break
+        }
+        self.init(key: Array(change.key.text.utf8), value: value, headers: headers)
+    }
+}

@@ -1,0 +1,65 @@
+import Notifications
+import Registrar
+import Testing
+
+@testable import API
+
+@Suite("API: the body of a device") struct DeviceBodyTests {
+    private let id: DeviceID
+
+    init() throws { id = try #require(DeviceID("installation-0001")) }
+
+    private func read(_ text: String) throws(Problem) -> DeviceChange {
+        try DeviceBody.read(Array(text.utf8), of: id)
+    }
+
+    @Test("it is the whole device: what is absent, or null, is removed")
+    func whole() throws {
+        let change = try read(
+            #"""
+            {"address":{"kind":"installation_id","value":"fid-1"},"app":"com.example.shop","environment":"development",
+             "locale":"de","time_zone":"Europe/Berlin","person":"17","audiences":["place/42"],"generation":3}
+            """#)
+        var expected = DeviceChange(id, isWhole: true)
+        expected.address = .set(.init(.installationID, "fid-1"))
+        (expected.app, expected.environment) = ("com.example.shop", .development)
+        (expected.locale, expected.timeZone, expected.person) = (.set("de"), .set("Europe/Berlin"), .set("17"))
+        (expected.audiences, expected.generation) = (["place/42"], 3)
+        #expect(change == expected)
+
+        let least = try read(#"{"app":"a","address":null,"locale":null,"person":null,"environment":null}"#)
+        #expect(least.isWhole && least.address == .keep && least.locale == .remove && least.person == .remove)
+        #expect(least.environment == nil && least.audiences == nil)
+    }
+
+    @Test("everything that is wrong is told at once, each with its place, and no address is repeated")
+    func wrong() {
+        let problem = #expect(throws: Problem.self) {
+            try read(
+                #"""
+                {"address":{"kind":"sms","value":"secret-1"},"environment":"test","locale":7,"audiences":"place/42",
+                 "generation":1.5,"token":"secret-2"}
+                """#)
+        }
+        #expect(problem?.code == .badRequest)
+        #expect(
+            problem?.faults.map(\.pointer) == [
+                "/address", "/environment", "/locale", "/audiences", "/generation", "/token", "/app",
+            ])
+        #expect(problem.map { "\($0)" }?.contains("secret") == false)
+    }
+
+    @Test(
+        "what is no object, an address with more than its members, and a member that is there twice are refused",
+        arguments: [
+            ("[]", ProblemCode.badRequest), ("{", .notJSON), (#"{"app":"a","app":"b"}"#, .duplicateMember),
+            (#"{"app":"a","address":{"kind":"apns_token","value":"0a","more":1}}"#, .badRequest),
+            (#"{"app":"a","address":{"kind":"apns_token"}}"#, .badRequest), (#"{"app":null}"#, .badRequest),
+            (#"{"app":"a","audiences":["place/1",2]}"#, .badRequest),
+            (#"{"app":"a","audiences":null}"#, .badRequest),
+        ])
+    func refused(text: String, code: ProblemCode) {
+        let problem = #expect(throws: Problem.self) { try read(text) }
+        #expect(problem?.code == code)
+    }
+}

@@ -1,0 +1,73 @@
+import Registrar
+import Synchronization
+import Testing
+
+@testable import API
+
+@Suite("API: who waits for the verdict of a command") struct VerdictBoardTests {
+    /// What was answered.
+    private final class Answers: Sendable {
+        private let all = Mutex<[String]>([])
+        func take(_ answer: VerdictBoard.Answer) { all.withLock { $0.append("\(answer)") } }
+        var texts: [String] { all.withLock { $0 } }
+    }
+
+    private let board = VerdictBoard()
+    private let answers = Answers()
+    private let now = ContinuousClock.now
+
+    private func wait(for command: Int64, isVisible: @escaping @Sendable (Verdict) -> Bool = { _ in true }) {
+        board.wait(for: command, until: now + .seconds(10), isVisible: isVisible, answers.take)
+    }
+
+    @Test("it is answered once, by its own verdict, whether that comes before it waits or afterwards")
+    func both() {
+        board.decided(7, .gone)
+        wait(for: 7)
+        #expect(answers.texts == ["decided(Registrar.Verdict.gone)"])
+        wait(for: 8)
+        board.decided(9, .gone)
+        board.look(now: now)
+        #expect(answers.texts.count == 1)
+        board.decided(8, .created(revision: 8))
+        board.look(now: now)
+        board.look(now: now + .seconds(60))
+        #expect(answers.texts.count == 2 && answers.texts[1].contains("created(revision: 8)"))
+    }
+
+    @Test("without a verdict in time it is recorded and not decided yet")
+    func late() {
+        wait(for: 7)
+        board.look(now: now + .milliseconds(9_999))
+        #expect(answers.texts == [])
+        board.look(now: now + .seconds(10))
+        #expect(answers.texts == ["notYet"])
+        board.decided(7, .gone)
+        board.look(now: now + .seconds(60))
+        #expect(answers.texts == ["notYet"])
+    }
+
+    @Test("what is decided is told once it can be seen, or when the time is over")
+    func visible() {
+        let isThere = Atomic(false)
+        wait(for: 7) { _ in isThere.load(ordering: .relaxed) }
+        wait(for: 8) { _ in false }
+        board.decided(7, .changed(revision: 7))
+        board.decided(8, .changed(revision: 8))
+        board.look(now: now)
+        #expect(answers.texts == [])
+        isThere.store(true, ordering: .relaxed)
+        board.look(now: now)
+        #expect(answers.texts.count == 1 && answers.texts[0].contains("7"))
+        board.look(now: now + .seconds(10))
+        #expect(answers.texts.count == 2 && answers.texts[1].contains("changed(revision: 8)"))
+    }
+
+    @Test("of verdicts that nobody waits for the newest are kept")
+    func bounded() {
+        for command in 0..<40_002 { board.decided(Int64(command), .gone) }
+        wait(for: 0)
+        wait(for: 40_001)
+        #expect(answers.texts.count == 1)
+    }
+}

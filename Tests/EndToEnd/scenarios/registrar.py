@@ -1,0 +1,331 @@
+"""The registrar on a real broker: each command is decided once, in its order, and who is subscribed follows from it, whoever is
+killed, and whatever becomes of the table."""
+
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+from generator.commands import Commands, command
+from generator.inputs import event_about, subscription
+from harness.daemon import Daemon, wait_for_daemons
+from harness.http_api import APIProcess, create_key, wait_until_ready
+from harness.scenario import main, scenario
+from harness.waiting import expect
+from harness.world import check
+from model.registrar import Registry, sha256, verify_registry
+
+TOPICS = (
+    "events",
+    "subscriptions",
+    "dispatch",
+    "dead-letters",
+    "journal",
+    "commands",
+    "devices",
+    "people",
+    "erasures",
+    "verdicts",
+)
+SIZES = {"commands": 3_000, "kills": 4}
+
+
+class Registrar(Daemon):
+    """One instance of `carillon run` with these roles."""
+
+    roles = "registrar"
+
+    def configure(self, settings):
+        super().configure(settings)
+        self.arguments += ["--roles", self.roles]
+
+
+class RegistrarWorld:
+    """Topics for one test, all named after it, and the registrars."""
+
+    def __init__(self, harness, name):
+        self.harness, self.cluster = harness, harness.cluster()
+        self.name = harness.unique(name)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
+        self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
+        self.daemons = []
+        harness.worlds.append(self)
+        harness.command("topics", "create", "--partitions", "1", settings=self.settings("operator"))
+
+    def settings(self, instance):
+        return {
+            "kafka.bootstrap.servers": self.cluster.bootstrap,
+            "group.id": self.name,
+            "instance.id": instance,
+            "state.dir": self.folder / instance,
+            "session.timeout": "6s",
+            "log.format": "text",
+        } | {f"topic.{topic}": name for topic, name in self.topics.items()}
+
+    def registrar(self, name, kind=Registrar):
+        """A process that is not started yet."""
+        self.daemons.append(kind(name, self.folder, self.settings(name), "earliest", self.harness.carillon))
+        return self.daemons[-1]
+
+    def send(self, *commands):
+        self.cluster.produce(self.topics["commands"], commands, 0)
+
+    def verdicts(self):
+        return [json.loads(each.value) for each in self.read("verdicts")]
+
+    def read(self, topic):
+        return self.cluster.read(self.topics[topic])
+
+    def decided(self):
+        """How many commands are decided."""
+        return self.cluster.committed(f"{self.name}-registrar", self.topics["commands"]).get(0, 0)
+
+    def wait_until_decided(self, seconds=60):
+        running = [each for each in self.daemons if each.is_running]
+        end = self.cluster.ends(self.topics["commands"])[0]
+        wait_for_daemons(f"{end} commands are decided", lambda: self.decided() == end, running, seconds)
+        self.cluster.wait_until_readable([self.topics[each] for each in ("verdicts", "devices", "people", "subscriptions")])
+
+    def verify(self, **known):
+        topics = ("commands", "verdicts", "devices", "people", "subscriptions")
+        report = verify_registry(Registry(*(self.read(topic) for topic in topics), **known))
+        report.print()
+        check(report)
+
+    def kill_daemons(self):
+        for each in self.daemons:
+            each.kill_if_running()
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def register(device, address, *audiences, **members):
+    return command(
+        action="change_device",
+        device=device,
+        whole=True,
+        address={"kind": "registration_token", "value": address},
+        app="com.example.shop",
+        audiences=list(audiences),
+        **members,
+    )
+
+
+@scenario("every command has one verdict, in its order, and the subscriptions are what devices and people say, over kills")
+def kills(harness):
+    world = RegistrarWorld(harness, "registrar-kills")
+    commands = Commands(harness.seed)
+    registrars = [world.registrar(name).start() for name in ("a", "b")]
+    size, parts = harness.sizes.commands, harness.sizes.kills + 1
+    sent = 0
+    for part in range(parts):
+        until = size * (part + 1) // parts
+        # A batch is decided in a transaction: many small ones make many of them.
+        while sent < until:
+            world.send(*(commands.next() for _ in range(min(20, until - sent))))
+            sent += min(20, until - sent)
+        if part < parts - 1:
+            wait_for_daemons("some are decided", lambda until=until: world.decided() > until // 2, registrars)
+            # The one that decides, or the one that waits.
+            registrars[part % 2].kill()
+            registrars[part % 2].start()
+    world.wait_until_decided(90)
+    for each in registrars:
+        each.stop()
+    world.verify()
+    kinds = {each["verdict"] for each in world.verdicts()}
+    expect("the kinds of verdicts", kinds, {"created", "changed", "unchanged", "gone", "erased", "refused"})
+
+
+@scenario(
+    "a table that is deleted is filled again: what is so already stays unchanged, also where the group has no offset",
+    background=True,
+)
+def forgotten(harness):
+    world = RegistrarWorld(harness, "registrar-forgotten")
+    phone = register("installation-0001", "token-1", "place/7", person="17")
+    grant = command(action="change_person", person="17", audiences=["place/8"])
+    world.send(phone, grant, register("installation-0002", "token-2", "channel/offers"))
+    registrar = world.registrar("a").start()
+    world.wait_until_decided()
+    subscriptions = len(world.read("subscriptions"))
+    expect("subscriptions", subscriptions, 6)
+    registrar.stop()
+    shutil.rmtree(world.folder / "a" / "registrar")
+    world.send(phone, grant)
+    registrar.start()
+    world.wait_until_decided()
+    registrar.stop()
+    expect("verdicts", [each["verdict"] for each in world.verdicts()], ["created"] * 3 + ["unchanged"] * 2)
+    # Another group has no offset, and begins after what the devices say was decided.
+    other = world.registrar("b")
+    other.configure(world.settings("b") | {"group.id": f"{world.name}-2"})
+    world.name = f"{world.name}-2"
+    world.send(phone)
+    other.start()
+    world.wait_until_decided()
+    other.stop()
+    # The last command that has changed something is the third.
+    expect("the last verdicts", [each["command"] for each in world.verdicts()][5:], [3, 4, 5])
+    expect("what they say", {each["verdict"] for each in world.verdicts()[5:]}, {"unchanged"})
+    expect("subscriptions in the end", len(world.read("subscriptions")), subscriptions)
+
+
+@scenario("what is no command has a verdict, too, and the next one is decided; what is not allowed is named", background=True)
+def malformed(harness):
+    world = RegistrarWorld(harness, "registrar-malformed")
+    phone = register("installation-0001", "token-1", "place/7")
+    broken = [
+        phone._replace(value=b"{"),
+        phone._replace(value=None),
+        phone._replace(value=phone.value.replace(b'"version":1', b'"version":2')),
+        register("too-short", "token-1", "place/7"),
+    ]
+    refused = [
+        register("installation-0002", "token 2", "place/7"),
+        register("installation-0002", "token-2", "user/18"),
+        register("installation-0002", "token-2", *(f"place/{number}" for number in range(201))),
+    ]
+    world.send(*broken, *refused, phone)
+    registrar = world.registrar("a").start()
+    world.wait_until_decided()
+    registrar.expect_line("is no command of this version", f"{world.topics['commands']}/0/2")
+    registrar.stop()
+    verdicts = world.verdicts()
+    expect("verdicts", [each["verdict"] for each in verdicts], ["malformed"] * 4 + ["refused"] * 3 + ["created"])
+    expect("reasons", [each["reason"] for each in verdicts[4:7]], ["invalid", "invalid", "too_many_audiences"])
+    expect(
+        "problems",
+        [each["problems"] for each in verdicts[4:6]],
+        [
+            ["token contains whitespace, a control character, or bytes that are not UTF-8"],
+            ["audiences has another than place/<id> and channel/<id>"],
+        ],
+    )
+    if any("token" in line and "token-" in line for line in registrar.log(whole=True).splitlines()):
+        expect("a token in the log", True, False)
+
+
+@scenario("subscriptions that others have written are adopted: the whole device replaces them, and others' stay", background=True)
+def adopted(harness):
+    world = RegistrarWorld(harness, "registrar-adopted")
+    stranger = subscription("9", "token-of-a-stranger")
+    before = [subscription("7", "token-1"), subscription("8", "token-1"), stranger]
+    world.cluster.produce(world.topics["subscriptions"], before)
+    registrar = world.registrar("a").start()
+    world.send(register("installation-0001", "token-1", "place/7"))
+    world.wait_until_decided()
+    world.verify(others={stranger.key.decode()})
+    # Written while it works: seen by the next command, or the one after it.
+    late = subscription("10", "token-1")
+    world.cluster.produce(world.topics["subscriptions"], [late])
+
+    def is_gone():
+        world.send(register("installation-0001", "token-1", "place/7"))
+        world.wait_until_decided()
+        newest = {each.key: each.value for each in world.read("subscriptions")}
+        return newest[late.key] is None
+
+    wait_for_daemons("the whole device has replaced it", is_gone, [registrar])
+    registrar.stop()
+    world.verify(others={stranger.key.decode()})
+
+
+@scenario("a device that a command has registered gets the pushes of its place, and none after its logout", background=True)
+def chain(harness):
+    class Both(Registrar):
+        roles = "pipeline,registrar"
+
+    world = RegistrarWorld(harness, "registrar-chain")
+    daemon = world.registrar("a", Both).start()
+    world.send(register("installation-0001", "token-1", "place/7", person="17"))
+    world.wait_until_decided()
+
+    def pushed(order):
+        event = event_about({"id": order, "place_id": "7", "status": "pending"}, order)
+        end = world.cluster.ends(world.topics["events"])[0]
+        world.cluster.produce(world.topics["events"], [event])
+        wait_for_daemons(
+            f"the event of {order} is processed",
+            lambda: world.cluster.committed(world.name, world.topics["events"]).get(0, 0) > end,
+            [daemon],
+        )
+        world.cluster.wait_until_readable([world.topics["dispatch"]])
+        return [each.key.decode() for each in world.read("dispatch") if f'"{order}\\"'.encode() in each.value]
+
+    # Of an order's push to a device that has only just registered nobody says when: it is asked until it comes.
+    numbers = iter(range(1, 1_000))
+    wait_for_daemons("the device gets a push", lambda: pushed(f"A{next(numbers)}") == [sha256("token-1")], [daemon])
+    world.send(command(action="change_device", device="installation-0001", whole=False, person=None))
+    world.wait_until_decided()
+    wait_for_daemons("it gets none after its logout", lambda: pushed(f"B{next(numbers)}") == [], [daemon])
+    expect("after the logout", pushed("C"), [])
+    daemon.stop()
+
+
+class Desk(APIProcess):
+    """One instance of `carillon api` for devices, on the topics of a registrar's world."""
+
+    def __init__(self, world, name, **settings):
+        own = world.settings(name) | {"topic.requests": f"{world.name}.requests"} | settings
+        super().__init__(world.harness, world.cluster, world.folder, name, **own)
+        world.daemons.append(self)
+
+    def put(self, key, device, body, headers=None):
+        return self.ask(key, "PUT", f"/v1/devices/{device}", body, headers)
+
+
+@scenario("over HTTP a device is registered, read, rotated and deleted, and the answer is the registrar's", background=True)
+def http(harness):
+    world = RegistrarWorld(harness, "registrar-http")
+    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
+    key = create_key(harness, world.folder, "devices:write", "devices:read")
+    reader = create_key(harness, world.folder, "devices:read")
+    registrar, desks = world.registrar("a").start(), [Desk(world, name).start() for name in ("x", "y")]
+    wait_until_ready(*desks)
+    phone, other = "installation-0001", "installation-0002"
+    body = {"address": {"kind": "registration_token", "value": "token-1"}, "app": "com.example.shop", "audiences": ["place/42"]}
+
+    def shown(desk, device):
+        """What a GET says, with the states of the address."""
+        status, answer = desk.ask(key, "GET", f"/v1/devices/{device}")
+        return status, answer.get("address", {}).get("state"), answer.get("revision")
+
+    for number, desk in enumerate(desks):
+        # Of its own process a GET shows what a PUT has answered.
+        status, answer = desk.put(key, phone, body | {"locale": ["de", "en"][number]})
+        expect(
+            "the answer", (status, answer["address"]["state"], answer["locale"]), ([201, 200][number], "live", ["de", "en"][number])
+        )
+        expect("what a GET shows", shown(desk, phone), (200, "live", answer["revision"]))
+        expect("a token in an answer", "token-1" in json.dumps(answer), False)
+    revision = shown(desks[1], phone)[2]
+    expect("the same again", desks[1].put(key, phone, body | {"locale": "en"})[1]["revision"], revision)
+    expect("an old version", desks[0].put(key, phone, body, {"If-Match": '"0"'})[1]["code"], "revision")
+    expect("one that is there", desks[0].put(key, phone, body, {"If-None-Match": "*"})[0], 412)
+    expect("a generation", desks[0].put(key, phone, body | {"generation": 7}, {"If-Match": f'"{revision}"'})[0], 200)
+    expect("an older one", desks[1].put(key, phone, body | {"generation": 6})[1]["code"], "stale-generation")
+    expect("not allowed", desks[0].put(key, phone, body | {"audiences": ["user/18"]})[0], 422)
+    # The other installation has shown that the address is its own.
+    expect("a claim", desks[0].put(key, other, body)[0], 201)
+    expect("who has lost the address", shown(desks[0], phone)[:2], (200, "claimed"))
+    expect("deleted", desks[0].ask(key, "DELETE", f"/v1/devices/{other}")[0], 204)
+    expect("deleted again", desks[1].ask(key, "DELETE", f"/v1/devices/{other}")[0], 204)
+    # Without a registrar it is recorded, and decided by the next one.
+    registrar.kill()
+    desks[0].kill()
+    patient = Desk(world, "z", **{"api.wait": "2s"}).start()
+    wait_until_ready(patient)
+    expect("recorded", patient.put(key, other, body)[1]["status"], "recorded")
+    registrar.start()
+    world.wait_until_decided()
+    wait_for_daemons("it is there", lambda: shown(patient, other)[:2] == (200, "live"), [registrar, patient])
+    expect("a key that may not", patient.put(reader, phone, body)[0], 403)
+    registrar.stop()
+    world.verify()
+
+
+if __name__ == "__main__":
+    sys.exit(main("registrar", __doc__, globals(), sizes=SIZES))

@@ -1,0 +1,132 @@
+import KafkaClient
+import Notifications
+import Pipeline
+import TestSupport
+import Testing
+
+@testable import Registrar
+
+@Suite("The registrar's table on disk")
+struct RegistrarFoldTests {
+    private let folder = TemporaryFolder()
+    private let now = WallTime(milliseconds: 1_764_000_000_000)
+    private let topics = {
+        var topics = PipelineConfiguration.Topics()
+        topics.commands = "notifications.commands"
+        return topics
+    }()
+
+    private func partitions(_ offset: Int64) -> [TopicPartition: Offset] {
+        let all = topics.foldedByRegistrar.map { TopicPartition(topic: $0, partition: 0) }
+        return Dictionary(uniqueKeysWithValues: all.map { ($0, Offset(offset)) })
+    }
+
+    private func open(
+        ends: Int64 = 100, cluster: String? = "c", at time: WallTime? = nil, isKnown: Bool = true
+    ) throws -> (fold: RegistrarFold, rebuilt: String?) {
+        try RegistrarFold.open(
+            folder.path, topics, cluster: cluster, starts: partitions(0), ends: partitions(ends), largestAge: 1_000,
+            now: time ?? now, isKnown: isKnown)
+    }
+
+    private func device(revision: Int64 = 7) -> DeviceState {
+        var state = DeviceState("phone", revision: revision, registeredAt: now)
+        state.address = .live(Address(.registrationToken, "token-a", since: now))
+        state.app = "com.example.shop"
+        return state
+    }
+
+    private func take(_ fold: RegistrarFold, _ topic: String, _ records: [(key: String, value: [UInt8]?)]) throws {
+        var batch = RecordBatch()
+        for (offset, record) in records.enumerated() {
+            batch.append(
+                copying: ProducerRecord(key: Array(record.key.utf8), value: record.value), at: Int64(offset),
+                of: TopicPartition(topic: topic, partition: 0))
+        }
+        try fold.take(batch)
+    }
+
+    @Test("it continues where it was stored")
+    func continues() throws {
+        let fold = try open().fold
+        #expect(fold.missing(upTo: partitions(100)).values.allSatisfy { $0 == 0..<100 })
+        try take(fold, topics.devices, [(device().id.text, device().json)])
+        fold.reached(partitions(100).mapValues(\.value))
+        #expect(fold.newestRevision == 7)
+        try fold.flush()
+        try fold.table.close()
+
+        let opened = try open(ends: 120)
+        #expect(opened.rebuilt == nil)
+        #expect(opened.fold.missing(upTo: partitions(120)).values.allSatisfy { $0 == 100..<120 })
+        #expect(try opened.fold.table.device("phone") == device())
+        try opened.fold.table.close()
+    }
+
+    @Test(
+        "it is filled again where the logs cannot bring it up to date, or are others",
+        arguments: [
+            ("it is of another cluster", 100, "other", 0, true),
+            ("notifications.devices/0 ends before what was read of it", 99, "c", 0, true),
+            ("it is so old that it may have missed what was deleted", 100, "c", 1_001, true),
+            ("the group has no offset", 100, "c", 0, false),
+        ] as [(String, Int64, String, Int64, Bool)])
+    func filledAgain(reason: String, ends: Int64, cluster: String, later: Int64, isKnown: Bool) throws {
+        let fold = try open().fold
+        try take(fold, topics.devices, [(device().id.text, device().json)])
+        fold.reached([TopicPartition(topic: topics.devices, partition: 0): 100])
+        try fold.flush()
+        try fold.table.close()
+        let opened = try open(ends: ends, cluster: cluster, at: now + later, isKnown: isKnown)
+        #expect(opened.rebuilt == reason)
+        #expect(try opened.fold.table.device("phone") == nil)
+        #expect(opened.fold.missing(upTo: partitions(ends)).values.allSatisfy { $0 == 0..<ends })
+        try opened.fold.table.close()
+    }
+
+    @Test("a record that is not of this version is counted, and as if it were not there")
+    func foreign() throws {
+        let fold = try open().fold
+        let older = Array(
+            String(decoding: device().json, as: UTF8.self).replacing("\"version\":1", with: "\"version\":0").utf8)
+        try take(
+            fold, topics.devices,
+            [
+                (device().id.text, older), ("short", device().json), ("another-installation", device().json),
+                (device().id.text, Array("{".utf8)),
+            ])
+        try take(fold, topics.people, [("18", PersonState("17", revision: 1).json)])
+        try take(fold, topics.erasures, [("17", Erasure(PersonHash("17"), at: now).json)])
+        #expect(fold.foreign == 6 && fold.newestRevision == nil)
+        #expect(try fold.table.device("phone") == nil)
+        try fold.table.close()
+    }
+
+    @Test("erasures are known by the hash of the person's id alone")
+    func erasures() throws {
+        let fold = try open().fold
+        try take(fold, topics.erasures, [(PersonHash("17").hex, Erasure(PersonHash("17"), at: now).json)])
+        #expect(try fold.table.erasure(of: "17") == now)
+        #expect(try fold.table.erasure(of: "18") == nil)
+        try fold.table.close()
+    }
+
+    @Test("a subscription in a wrong partition is none; one whose value is none is known all the same, to be deleted")
+    func subscriptions() throws {
+        let fold = try open().fold
+        let key = SubscriptionKey(audience: "place/7", token: "token-a")
+        try take(fold, topics.subscriptions, [(key.text, Array("{".utf8)), ("place/7|token-a", [])])
+        #expect(try fold.table.subscriptions(of: AddressHash(of: "token-a")).map(\.audience) == ["place/7"])
+        try fold.table.close()
+    }
+
+    @Test("what it stores about itself is read again, and of another version it is not")
+    func checkpoint() {
+        let checkpoint = RegistrarCheckpoint(
+            cluster: nil, time: now, positions: partitions(7).mapValues(\.value))
+        #expect(RegistrarCheckpoint(checkpoint.bytes) == checkpoint)
+        for text in ["", "v0 t=1\n", "v1 t=x\n", "v1 t=1", "v1 t=1\nc\ntopic 0", "v1 t=1\nc\ntopic x 1"] {
+            #expect(RegistrarCheckpoint(Array(text.utf8)) == nil, "\(text)")
+        }
+    }
+}
