@@ -177,7 +177,7 @@ let package = Package(
             name: "RegistrarTests",
             dependencies: [
                 "Registrar", "Hosting", "JSONReader", "KafkaClient", "Notifications", "Pipeline", "StateStore",
-                "Streaming", "Telemetry", "TestSupport",
+                "Streaming", "TestSupport",
             ]),
         .testTarget(
             name: "SenderTests",

@@ -135,7 +135,13 @@ package final class APIService: Role, Sendable {
         if hasControl { crew.start("control") { [control, host] in try control.run(on: host) } }
         if hasDevices {
             crew.start("devices") { [devices, verdicts, host] in
-                try devices.run(on: host) { verdicts.decided($0, $1) } looked: { verdicts.look() }
+                try devices.run(on: host) {
+                    verdicts.forget()
+                } verdict: {
+                    verdicts.decided($0, $1)
+                } looked: {
+                    verdicts.look()
+                }
             }
         }
         crew.start("keys") { [file, host, logger] in
@@ -235,6 +241,7 @@ package final class APIService: Role, Sendable {
                 let began = host.time.now()
                 do {
                     return try writer.run(&producer, deliveryTime) { errors in
+                        verdicts.expire()
                         // One that may write to no topic at all hears of it a moment after it knows them, or on a busy machine
                         // some seconds: until then it is ready, and yet ends where that is not mended.
                         let time = host.time.now() - began

@@ -24,7 +24,7 @@ package struct RegistrarCore {
         switch command.action {
         case .changeDevice(let change): try self.change(change, command, at: offset, time)
         case .deleteDevice(let id): try delete(id, command)
-        case .buryAddress(let address, let death): try bury(address, death, at: offset)
+        case .buryAddress(let address, let death): try bury(address, death, command.author, at: offset)
         case .changePerson(let change): try self.change(change, command, at: offset, time)
         case .erasePerson(let person): try erase(person, command, time)
         }
@@ -77,7 +77,7 @@ package struct RegistrarCore {
             if !isSame { state.address = .live(Address(new.kind, new.value, since: time)) }
         }
         if let app = change.app { state.app = app }
-        if let environment = change.environment { state.environment = environment }
+        state.environment = change.environment ?? (change.isWhole ? .production : state.environment)
         state.locale = member(change.locale, state.locale)
         state.timeZone = member(change.timeZone, state.timeZone)
         var audiences = Set(change.audiences ?? (change.isWhole ? [] : state.audiences))
@@ -116,7 +116,13 @@ package struct RegistrarCore {
         try set(device.id, nil, in: &decision)
     }
 
-    private func bury(_ address: AddressHash, _ death: Death, at offset: Int64) throws(StoreError) -> Decision {
+    private func bury(
+        _ address: AddressHash, _ death: Death, _ author: Author, at offset: Int64
+    ) throws(StoreError) -> Decision {
+        switch author {
+        case .key, .sender: break
+        case .user, .device: return Decision(.refused(.notFound))
+        }
         guard let id = try table.owner(of: address), var state = try table.device(id), let live = state.live,
             live.kind.platform == death.platform, death.at > max(live.since, state.seenAt)
         else { return Decision(.gone) }

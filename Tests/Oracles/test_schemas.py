@@ -239,7 +239,12 @@ MAY_BE_LEFT_OUT = {
         "skipped/*/id",
     ],
     "notifications.broadcasts.value": ["type", "channel", "poster", "data", "audience", "published_at"],
-    "notifications.subscriptions.headers": ["since", "mended", "dead"],
+    "notifications.subscriptions.headers": ["since", "mended", "dead", "command"],
+    "notifications.commands.value change_device": ["address", "app", "locale", "person", "audiences"],
+    "notifications.commands.value change_person": ["audiences"],
+    "notifications.commands.value delete_device": ["if_exists"],
+    "notifications.verdicts.value": ["generation", "devices"],
+    "notifications.devices.value": ["locale", "person"],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
     "notifications.dispatch.value": [
         "message/notification/*",
@@ -335,6 +340,8 @@ def of_other_types(value):
 def listed(lists, name, example, path):
     if name == "notifications.dispatch.value" and is_of_broadcast(example):
         name = OF_BROADCAST
+    if name == "notifications.commands.value":
+        name += " " + example["action"]
     return any(fnmatch.fnmatchcase(path, pattern) for pattern in lists.get(name, ()))
 
 

@@ -43,6 +43,27 @@ struct AuthorityTests {
         #expect(try world.decide(.logOut("phone"), by: .device("decaf")) == Decision(.refused(.notThisDevice)))
     }
 
+    @Test("Nobody logs another person in, erases one or says that an address is dead, but who may")
+    func others() throws {
+        var world = try world()
+        let user = Author.user("17", issuedAt: world.time)
+        let credential = Author.device("c0ffee")
+        #expect(
+            try world.decide(.put("new", "token-b", person: "18"), by: user) == Decision(.refused(.notThisDevice)))
+        #expect(
+            try world.decide(.put("phone", "token-a", person: "18"), by: user) == Decision(.refused(.notThisDevice)))
+        #expect(try world.decide(.put("new", "token-b"), by: .sender) == Decision(.refused(.notFound)))
+        for author in [user, credential, .sender] {
+            #expect(try world.decide(.erasePerson("17"), by: author) == Decision(.refused(.notFound)))
+        }
+        let death = Action.buryAddress(
+            AddressHash(of: "token-a"), Death(.fcm, reason: "UNREGISTERED", at: world.time + 1))
+        for author in [user, credential] {
+            #expect(try world.decide(death, by: author) == Decision(.refused(.notFound)))
+        }
+        #expect(world.audiences(of: "token-a") == ["channel/offers", "user/17"])
+    }
+
     @Test("A device credential refreshes and reduces: it adds no audience, sets no person and makes no credential")
     func reduces() throws {
         var world = try world()

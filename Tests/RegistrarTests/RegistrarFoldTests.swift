@@ -1,6 +1,7 @@
 import KafkaClient
 import Notifications
 import Pipeline
+import StateStore
 import TestSupport
 import Testing
 
@@ -82,6 +83,43 @@ struct RegistrarFoldTests {
         #expect(try opened.fold.table.device("phone") == nil)
         #expect(opened.fold.missing(upTo: partitions(ends)).values.allSatisfy { $0 == 0..<ends })
         try opened.fold.table.close()
+    }
+
+    @Test("an address that moved is its new device's, whichever partition of devices is read first")
+    func anyOrder() throws {
+        var world = try RegistrarWorld()
+        let first = try #require(try world.decide(.put("phone-a", "token-x")).devices.first?.state)
+        world.time = world.time + 1
+        let claim = try world.decide(.put("phone-b", "token-x")).devices
+        let (claimed, second) = (claim[0].state, claim[1].state)
+        #expect(claimed?.id == "phone-a" && second?.id == "phone-b")
+        let ofFirst = [first, claimed].compactMap { $0 }
+        for records in [ofFirst + [second], [second] + ofFirst] {
+            let table = try RegistrarTable(MemoryStore())
+            for state in records.compactMap({ $0 }) { try table.set(state.id, state) }
+            #expect(try table.owner(of: AddressHash(of: "token-x")) == "phone-b")
+        }
+    }
+
+    @Test("a record in another partition than its key's, from before there were more of them, is none")
+    func moved() throws {
+        let places = (0..<2).map { TopicPartition(topic: topics.devices, partition: $0) }
+        let ids = ["phone-a", "phone-b", "phone-c", "phone-d"].map { DeviceID(stringLiteral: $0) }
+        let fold = RegistrarFold(
+            try RegistrarTable(MemoryStore()), topics,
+            at: RegistrarCheckpoint(cluster: nil, time: now, positions: [places[0]: 0, places[1]: 0]))
+        var batch = RecordBatch()
+        for (offset, id) in ids.enumerated() {
+            let state = DeviceState(id, revision: 1, registeredAt: now)
+            batch.append(
+                copying: ProducerRecord(key: Array(id.text.utf8), value: state.json), at: Int64(offset), of: places[0])
+        }
+        try fold.take(batch)
+        let kept = try ids.filter { try fold.table.device($0) != nil }
+        let inPlace = ids.filter { id in
+            Array(id.text.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: 2) } == 0
+        }
+        #expect(kept == inPlace && !kept.isEmpty && kept.count < ids.count)
     }
 
     @Test("a record that is not of this version is counted, and as if it were not there")

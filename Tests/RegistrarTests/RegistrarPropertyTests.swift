@@ -10,6 +10,7 @@ struct RegistrarPropertyTests {
     private static let devices: [DeviceID] = ["d1", "d2", "d3", "d4"]
     private static let tokens: [ByteText] = ["token-a", "token-b", "token-c"]
     private static let people: [ByteText] = ["17", "18", "m\u{fc}ller"]
+    private static let credentials = ["0", "1"].map { ByteText(String(repeating: $0, count: 64)) }
     private static let audiences: [ByteText] = ["channel/a", "channel/b", "place/1", "place/2"]
 
     @Test("An address is one device's, a device is what its state says, and a registrar made anew decides the same")
@@ -106,7 +107,7 @@ struct RegistrarPropertyTests {
         let author: Author = one([
             .key("k"), .key("k"),
             .user(one(people), issuedAt: time - Int64.random(in: 0...400_000_000, using: &random)),
-            .device(one(["c0", "c1"])),
+            .device(one(Self.credentials)),
         ])
         let condition: Condition? = one([nil, nil, nil, nil, .exists, .isNew, .revision(3)])
         let action: Action
@@ -126,7 +127,7 @@ struct RegistrarPropertyTests {
             change.app = maybe("com.example.shop")
             change.environment = maybe(.development)
             change.generation = maybe(Int64.random(in: 0...9, using: &random))
-            change.newCredential = maybe(one(["c0", "c1"]))
+            change.newCredential = maybe(one(Self.credentials))
             action = .changeDevice(change)
         case 6: action = .deleteDevice(one(devices))
         case 7:

@@ -114,7 +114,7 @@ package final class DeviceEndpoints: Sendable {
                     switch outcome {
                     case .written(_, let offset):
                         board.wait(for: offset, until: deadline) {
-                            self.isVisible($0, of: id)
+                            self.isVisible($0, of: id, since: offset)
                         } _: { answer in
                             respond(self.response(to: answer, of: offset, id, call))
                         }
@@ -126,12 +126,18 @@ package final class DeviceEndpoints: Sendable {
         }
     }
 
-    /// Whether a GET shows what a verdict says. Once it has shown something newer, it has.
-    private func isVisible(_ verdict: Verdict, of id: DeviceID) -> Bool {
-        switch verdict {
-        case .created(let revision), .changed(let revision):
-            ((try? follower.device(id)) ?? nil).map { $0.revision >= revision } ?? false
-        case .unchanged, .gone, .erased, .refused, .malformed: true
+    /// Whether a GET shows what the verdict of a command says, or something newer.
+    private func isVisible(_ verdict: Verdict, of id: DeviceID, since command: Int64) -> Bool {
+        let revision: Int64?
+        do throws(StoreError) {
+            revision = try follower.device(id)?.revision
+        } catch {
+            return false
+        }
+        return switch verdict {
+        case .created(let made), .changed(let made), .unchanged(let made): revision.map { $0 >= made } ?? false
+        case .gone: revision.map { $0 > command } ?? true
+        case .erased, .refused, .malformed: true
         }
     }
 

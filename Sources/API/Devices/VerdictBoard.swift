@@ -5,7 +5,7 @@ import Synchronization
 package final class VerdictBoard: Sendable {
     package enum Answer: Sendable {
         case decided(Verdict)
-        /// It is recorded, and not decided in time.
+        /// It is recorded, and not decided in time, or what was decided cannot be seen here yet.
         case notYet
     }
 
@@ -41,13 +41,18 @@ package final class VerdictBoard: Sendable {
         for command: Int64, until deadline: ContinuousClock.Instant,
         isVisible: @escaping @Sendable (Verdict) -> Bool, _ answer: @escaping @Sendable (Answer) -> Void
     ) {
-        let isEarly = state.withLock { state in
-            let verdict = state.early[command]
+        state.withLock { state in
             state.waiting[command] = Waiter(
-                deadline: deadline, isVisible: isVisible, answer: answer, verdict: verdict)
-            return verdict != nil
+                deadline: deadline, isVisible: isVisible, answer: answer, verdict: state.early[command])
         }
-        if isEarly { look() }
+    }
+
+    /// The log of commands may be another one: what came early is of the one before.
+    package func forget() {
+        state.withLock { state in
+            state.early.removeAll()
+            state.order.removeAll()
+        }
     }
 
     /// A verdict was read.
@@ -65,18 +70,18 @@ package final class VerdictBoard: Sendable {
         }
     }
 
-    /// Answers who need not wait any longer.
-    package func look(now: ContinuousClock.Instant = .now) {
-        let (answers, candidates) = state.withLock { state in
-            (
-                state.waiting.filter { $0.value.verdict == nil && $0.value.deadline <= now },
-                state.waiting.filter { $0.value.verdict != nil }
-            )
-        }
-        for (command, waiter) in answers { end(command) { waiter.answer(.notYet) } }
-        for (command, waiter) in candidates {
-            guard let verdict = waiter.verdict, waiter.isVisible(verdict) || waiter.deadline <= now else { continue }
+    /// Answers those whose verdict can be seen.
+    package func look() {
+        for (command, waiter) in state.withLock({ $0.waiting.filter { $0.value.verdict != nil } }) {
+            guard let verdict = waiter.verdict, waiter.isVisible(verdict) else { continue }
             end(command) { waiter.answer(.decided(verdict)) }
+        }
+    }
+
+    /// Answers those that have waited for too long. Waits for nothing itself.
+    package func expire(now: ContinuousClock.Instant = .now) {
+        for (command, waiter) in state.withLock({ $0.waiting.filter { $0.value.deadline <= now } }) {
+            end(command) { waiter.answer(.notYet) }
         }
     }
 

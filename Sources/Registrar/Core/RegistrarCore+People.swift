@@ -28,6 +28,10 @@ extension RegistrarCore {
     }
 
     func erase(_ person: ByteText, _ command: Command, _ time: WallTime) throws(StoreError) -> Decision {
+        switch command.author {
+        case .key: break
+        case .user, .device, .sender: return Decision(.refused(.notFound))
+        }
         let before = try table.person(person)
         let ids = try table.devices(of: person)
         if let refusal = Self.refusal(of: command.condition, revision: before?.revision) {

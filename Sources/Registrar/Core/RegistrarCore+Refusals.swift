@@ -28,7 +28,13 @@ extension RegistrarCore {
             guard adds.isEmpty, !isOther, after.app == before.app, after.environment == before.environment,
                 change.newCredential == nil
             else { return .notByCredential }
-        case .key, .user, .sender: break
+        case .user(let person, _):
+            // Nobody logs another person in.
+            guard after.person == nil || after.person == person || after.person == before?.person else {
+                return .notThisDevice
+            }
+        case .sender: return .notFound
+        case .key: break
         }
         guard after.audiences.count <= DeviceState.mostAudiences else {
             return .tooManyAudiences(most: DeviceState.mostAudiences)
@@ -79,6 +85,7 @@ extension RegistrarCore {
                 problems += error.problems
             }
         }
+        if device.app.text.utf8.count > 255 { problems.append("app is longer than 255 bytes") }
         if let person = device.person { problems += Self.problems(ofPerson: person) }
         return problems + Self.problems(of: device.audiences, device.locale, device.timeZone)
     }

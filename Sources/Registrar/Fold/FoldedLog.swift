@@ -17,12 +17,13 @@ struct FoldedLog: Sendable {
     /// - Parameters:
     ///   - topics: those that are folded.
     ///   - others: what else must be there.
+    ///   - patience: nil: the role's.
     static func ask(
         _ host: RoleHost, _ configuration: PipelineConfiguration, _ topics: [String], with others: [String],
-        logger: Logger
+        _ patience: Patience? = nil, logger: Logger
     ) throws -> FoldedLog {
         var consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
-        _ = try host.untilItWorks(logger) { () throws(KafkaError) in
+        _ = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
             try consumer.partitionCounts(of: topics + others)
         }
         var retention: Int64?

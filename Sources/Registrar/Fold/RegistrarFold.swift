@@ -16,8 +16,8 @@ final class RegistrarFold {
     private var json = JSONReader()
     /// By partition of each topic that is folded: everything below is in the table.
     private(set) var positions: [TopicPartition: Int64]
-    /// The number of partitions of the subscriptions.
-    private let partitions: Int
+    /// How many each topic has.
+    private let partitions: [String: Int]
     /// The largest revision of a device or a person that was folded; nil: none was.
     private(set) var newestRevision: Int64?
     /// Records of the registrar's own topics that it cannot read.
@@ -35,7 +35,7 @@ final class RegistrarFold {
         core = RegistrarCore(table)
         cluster = checkpoint.cluster
         positions = checkpoint.positions
-        partitions = checkpoint.positions.keys.count { $0.topic == topics.subscriptions }
+        partitions = Dictionary(grouping: checkpoint.positions.keys, by: \.topic).mapValues(\.count)
         (time, storedTime) = (checkpoint.time, checkpoint.time)
     }
 
@@ -84,22 +84,33 @@ final class RegistrarFold {
 
     /// Takes records of its topics; others are ignored.
     func take(_ batch: borrowing RecordBatch) throws(StoreError) {
+        // A record that cannot be folded ends the call: what came before it in the batch is not kept either.
+        var reached: [TopicPartition: Int64] = [:]
         for index in 0..<batch.count {
             let record = batch[index]
             let partition = TopicPartition(topic: record.topic, partition: record.partition)
             guard positions[partition] != nil else { continue }
+            reached[partition] = record.offset + 1
             switch record.topic {
-            case topics.devices: try takeDevice(record)
-            case topics.people: takePerson(record)
-            case topics.erasures: takeErasure(record)
+            // A record that lies elsewhere than its key is from before the topic got more partitions.
+            case topics.devices where isInPlace(record): try takeDevice(record)
+            case topics.people where isInPlace(record): takePerson(record)
+            case topics.erasures where isInPlace(record): takeErasure(record)
+            case topics.devices, topics.people, topics.erasures: break
             default:
-                guard let change = SubscriptionFeed.Change(batch, at: index, partitions: partitions) else { break }
-                table.set(change.key, value: change.value)
+                let count = partitions[topics.subscriptions] ?? 0
+                guard let change = SubscriptionFeed.Change(batch, at: index, partitions: count) else { break }
+                table.set(change.key, checksum: change.checksum)
             }
-            positions[partition] = record.offset + 1
         }
         table.commit()
+        self.reached(reached)
         if table.pendingCount >= RegistrarTable.mostPending { try flush() }
+    }
+
+    private func isInPlace(_ record: RecordView) -> Bool {
+        guard let key = record.key, let count = partitions[record.topic] else { return false }
+        return Murmur2.partition(of: key, count: count) == record.partition
     }
 
     private func takeDevice(_ record: RecordView) throws(StoreError) {

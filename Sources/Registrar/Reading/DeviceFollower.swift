@@ -45,43 +45,103 @@ package final class DeviceFollower: Sendable {
     private var topics: PipelineConfiguration.Topics { configuration.topics }
     private var folded: [String] { [topics.devices, topics.people] }
 
-    /// Follows the topics until the host drains or stops.
+    /// Follows the topics until the host drains or stops. A table that cannot be used is filled again.
     ///
     /// - Parameters:
-    ///   - verdict: gets each verdict from the start on, with the offset of its command.
+    ///   - began: called before the topics are read from another place than where they were left.
+    ///   - verdict: gets each verdict from then on, with the offset of its command.
     ///   - looked: called several times a second, after what has arrived was taken.
     /// - Throws: ``PipelineError`` where a person has to act.
     package func run(
-        on host: RoleHost, verdict: (Int64, Verdict) -> Void, looked: () -> Void
+        on host: RoleHost, began: () -> Void, verdict: (Int64, Verdict) -> Void, looked: () -> Void
     ) throws {
         let folder = try StateFolder(
             path: configuration.stateDirectory + "/devices", inside: configuration.stateDirectory)
-        defer { lock.withLock { _ in known = Known() } }
+        defer { try? close() }
         let patience = Patience()
-        var json = JSONReader()
         do {
             while !host.mustEnd {
-                let log = try FoldedLog.ask(host, configuration, folded, with: [topics.verdicts], logger: logger)
-                let starts = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
-                    try open(folder.path, log, now: host.clock.now())
+                do {
+                    let bounds = try bounds(host, patience)
+                    try open(folder.path, bounds, now: host.clock.now())
+                    began()
+                    try follow(bounds, host, patience, verdict, looked)
+                    try close()
+                } catch let error as StoreError {
+                    try? close()
+                    try consider(error, folder.path, host)
                 }
-                let terms = LogReading.Terms(
-                    topics: folded + [topics.verdicts], from: .offsets(starts), interval: .milliseconds(500),
-                    readsHeaders: false)
-                var reading = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
-                    try LogReading(terms, configuration.kafka, host, patience, logger: logger, metrics: metrics)
-                }
-                try follow(&reading, host, &json, verdict, looked)
-                try close()
             }
         } catch is PipelineEnded {}
         withExtendedLifetime(folder.lock) {}
     }
 
+    private func consider(_ error: StoreError, _ folder: String, _ host: RoleHost) throws {
+        switch error.recovery {
+        case .stop: throw PipelineError.defect("the table of devices cannot be used: \(error)")
+        case .wipe:
+            logger.error("the table of devices: \(error): it is filled again")
+            try? DiskStore.wipe(folder)
+        case .retry: logger.error("the table of devices: \(error); tried again")
+        }
+        host.time.sleep(.seconds(5))
+    }
+
+    /// What the topics have: of those that are folded, and the ends of the verdicts.
+    private struct Bounds {
+        var log: FoldedLog
+        var starts: [TopicPartition: Offset]
+        var ends: [TopicPartition: Offset]
+        var verdicts: [TopicPartition: Offset]
+    }
+
+    private func bounds(_ host: RoleHost, _ patience: Patience) throws -> Bounds {
+        let log = try FoldedLog.ask(host, configuration, folded, with: [topics.verdicts], patience, logger: logger)
+        return try host.untilItWorks(logger, patience) { () throws(KafkaError) in
+            let consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
+            var partitions: [TopicPartition] = []
+            for topic in folded { partitions += try consumer.partitions(of: topic, timeout: .seconds(5)) }
+            return Bounds(
+                log: log, starts: try consumer.startOffsets(partitions, timeout: .seconds(5)),
+                ends: try consumer.endOffsets(partitions, timeout: .seconds(5)),
+                verdicts: try consumer.endOffsets(
+                    consumer.partitions(of: topics.verdicts, timeout: .seconds(5)), timeout: .seconds(5)))
+        }
+    }
+
+    private func open(_ folder: String, _ bounds: Bounds, now: WallTime) throws(StoreError) {
+        try lock.withLock { _ throws(StoreError) in
+            let opened = try RegistrarFold.open(
+                folder, topics, cluster: bounds.log.cluster, starts: bounds.starts, ends: bounds.ends,
+                largestAge: bounds.log.largestTableAge, now: now, isKnown: true)
+            if let reason = opened.rebuilt {
+                logger.notice("the table of devices is filled from the beginning: \(reason)")
+            }
+            known = Known(fold: opened.fold)
+        }
+    }
+
+    private func close() throws(StoreError) {
+        try lock.withLock { _ throws(StoreError) in
+            let fold = known.fold
+            known = Known()
+            try fold?.table.close()
+        }
+    }
+
     private func follow(
-        _ reading: inout LogReading, _ host: RoleHost, _ json: inout JSONReader, _ verdict: (Int64, Verdict) -> Void,
+        _ bounds: Bounds, _ host: RoleHost, _ patience: Patience, _ verdict: (Int64, Verdict) -> Void,
         _ looked: () -> Void
     ) throws {
+        let positions = lock.withLock { _ in known.fold?.positions ?? [:] }
+        let terms = LogReading.Terms(
+            topics: folded + [topics.verdicts],
+            from: .offsets(positions.mapValues { Offset($0) }.merging(bounds.verdicts) { $1 }),
+            interval: .milliseconds(500), readsHeaders: false)
+        var reading = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
+            try LogReading(terms, configuration.kafka, host, patience, logger: logger, metrics: metrics)
+        }
+        var json = JSONReader()
         var nextFlush = host.time.now() + .seconds(10)
         var isSame = true
         while isSame, !host.mustEnd {
@@ -99,61 +159,25 @@ package final class DeviceFollower: Sendable {
                     }
                 }
             }
-            if let failure { throw PipelineError.defect("the table of devices cannot be used: \(failure)") }
-            let freshSince = reading.freshSince
+            if let failure { throw failure }
             let isDue = host.time.now() >= nextFlush
             if isDue { nextFlush = host.time.now() + .seconds(10) }
-            try lock.withLock { _ throws(StoreError) in
-                known.freshSince = freshSince
-                guard isDue, let fold = known.fold else { return }
-                if freshSince != nil { fold.time = host.clock.now() }
-                if fold.table.pendingCount > 0 || fold.time - fold.storedTime > RegistrarFold.storesAgain {
-                    try fold.flush()
-                }
-            }
+            try note(reading.freshSince, flushes: isDue, host)
             for (command, found) in verdicts { verdict(command, found) }
             looked()
         }
     }
 
-    /// - Returns: where each partition is to be read from.
-    private func open(
-        _ folder: String, _ log: FoldedLog, now: WallTime
-    ) throws(KafkaError) -> [TopicPartition: Offset] {
-        let consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
-        var partitions: [TopicPartition] = []
-        for topic in folded { partitions += try consumer.partitions(of: topic, timeout: .seconds(5)) }
-        let (starts, ends) = (
-            try consumer.startOffsets(partitions, timeout: .seconds(5)),
-            try consumer.endOffsets(partitions, timeout: .seconds(5))
-        )
-        let verdicts = try consumer.endOffsets(
-            consumer.partitions(of: topics.verdicts, timeout: .seconds(5)), timeout: .seconds(5))
-        let result = lock.withLock { _ in
-            Result { () throws(StoreError) in
-                let opened = try RegistrarFold.open(
-                    folder, topics, cluster: log.cluster, starts: starts, ends: ends,
-                    largestAge: log.largestTableAge, now: now, isKnown: true)
-                if let reason = opened.rebuilt {
-                    logger.notice("the table of devices is filled from the beginning: \(reason)")
-                }
-                known.fold = opened.fold
-                return opened.fold.positions
-            }
-        }
-        do throws(StoreError) {
-            return try result.get().mapValues { Offset($0) }.merging(verdicts) { $1 }
-        } catch {
-            throw KafkaError(
-                kind: .other, recovery: .retry, name: "", message: "the table of devices cannot be opened: \(error)")
-        }
-    }
-
-    private func close() throws {
+    private func note(
+        _ freshSince: ContinuousClock.Instant?, flushes isDue: Bool, _ host: RoleHost
+    ) throws(StoreError) {
         try lock.withLock { _ throws(StoreError) in
-            let fold = known.fold
-            known = Known()
-            try fold?.table.close()
+            known.freshSince = freshSince
+            guard isDue, let fold = known.fold else { return }
+            if freshSince != nil { fold.time = host.clock.now() }
+            if fold.table.pendingCount > 0 || fold.time - fold.storedTime > RegistrarFold.storesAgain {
+                try fold.flush()
+            }
         }
     }
 }

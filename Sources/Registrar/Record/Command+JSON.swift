@@ -45,7 +45,9 @@ extension Command {
     package init?(_ json: [UInt8], _ reader: inout JSONReader) {
         let command = json.withUnsafeBytes { bytes -> Command? in
             guard let value = try? reader.parse(bytes), let members = StateMembers(value, version: Self.version),
-                let author = Author(members), let action = Action(members)
+                let author = Author(members), let action = Action(members),
+                members.each("if_revision", is: { $0.integer != nil }),
+                members.each("if_exists", is: { $0.boolean != nil })
             else { return nil }
             var condition = members.integer("if_revision").map(Condition.revision)
             if let exists = members.object.member("if_exists")?.boolean { condition = exists ? .exists : .isNew }
@@ -98,11 +100,13 @@ extension Action {
         case "bury_address":
             guard let hash = members.text("address_sha256").flatMap({ AddressHash(hex: $0.text) }),
                 let platform: Platform = members.one("platform"), let reason = members.text("reason"),
-                let time = members.time("at")
+                reason.text.utf8.count <= 255, let time = members.time("at")
             else { return nil }
             self = .buryAddress(hash, Death(platform, reason: reason, at: time))
         case "change_person":
-            guard let person = members.text("person"), let audiences = members.texts("audiences") else { return nil }
+            guard let person = members.text("person"), let audiences = members.texts("audiences"),
+                members.each("locale", "time_zone", is: { $0.isNull || $0.string != nil })
+            else { return nil }
             var change = PersonChange(person)
             change.audiences = members.object.member("audiences") == nil ? nil : audiences
             change.locale = members.change("locale")
@@ -141,7 +145,11 @@ extension DeviceChange {
     fileprivate init?(_ members: StateMembers) {
         guard let device = members.text("device").flatMap({ DeviceID($0.text) }),
             let isWhole = members.object.member("whole")?.boolean, let audiences = members.texts("audiences"),
-            let adds = members.texts("adds"), let removes = members.texts("removes")
+            let adds = members.texts("adds"), let removes = members.texts("removes"),
+            members.each("app", is: { $0.string != nil }), members.each("generation", is: { $0.integer != nil }),
+            members.each("locale", "time_zone", "person", is: { $0.isNull || $0.string != nil }),
+            members.each("environment", is: { $0.string.flatMap { PushEnvironment(rawValue: String($0)) } != nil }),
+            members.each("new_credential", is: { $0.string.map { SubscriptionKey.isTokenHash(String($0)) } ?? false })
         else { return nil }
         self.init(device, isWhole: isWhole)
         if let value = members.object.member("address") {

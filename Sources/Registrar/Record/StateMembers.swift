@@ -15,6 +15,11 @@ struct StateMembers {
         self.object = object
     }
 
+    /// Whether each of these members is absent, or what it has to be.
+    func each(_ names: StaticString..., is isRight: (JSONValue) -> Bool) -> Bool {
+        names.allSatisfy { object.member($0).map(isRight) ?? true }
+    }
+
     func text(_ name: StaticString) -> ByteText? { object.member(name)?.string.map { ByteText(String($0)) } }
     func integer(_ name: StaticString) -> Int64? { object.member(name)?.integer }
     func time(_ name: StaticString) -> WallTime? { integer(name).map { WallTime(milliseconds: $0) } }

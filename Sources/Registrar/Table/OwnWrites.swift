@@ -6,25 +6,26 @@ import Notifications
 /// The table has the registrar's subscriptions as soon as they are committed, and those of others once they were read. A
 /// record that somebody else wrote before, and that is read only now, must not undo what came after it.
 struct OwnWrites {
-    /// By key: the commands by which its records were written that are committed and not read yet, in the log's order.
-    private var underWay: [SubscriptionKey: [Int64]] = [:]
+    /// By key, in bytes as Kafka knows it: the newest command by which a record was written that is committed and not read yet.
+    private var underWay: [ByteText: Int64] = [:]
 
     /// Records with these keys were committed.
     ///
     /// - Parameter command: the offset of the command that each was written for.
     mutating func committed(_ keys: some Sequence<SubscriptionKey>, for command: Int64) {
-        for key in keys { underWay[key, default: []].append(command) }
+        for key in keys { underWay[ByteText(key.text)] = command }
     }
+
+    /// Everything that was committed was read: what is still under way was compacted away.
+    mutating func forgetAll() { underWay.removeAll() }
 
     /// Whether the table is to take a record that was read.
     ///
     /// - Parameter command: what its header names; nil: it has none.
     mutating func isNews(_ key: SubscriptionKey, command: Int64?) -> Bool {
-        guard var commands = underWay[key] else { return true }
-        if commands.first == command {
-            commands.removeFirst()
-            underWay[key] = commands.isEmpty ? nil : commands
-        }
+        let key = ByteText(key.text)
+        guard let newest = underWay[key] else { return true }
+        if command == newest { underWay[key] = nil }
         return false
     }
 }

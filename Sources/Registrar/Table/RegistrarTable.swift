@@ -93,11 +93,24 @@ package final class RegistrarTable {
         if let person = before?.person, person != state?.person {
             stage(RegistrarKey.devices(of: person), ending: Array(id.text.utf8), nil)
         }
-        if let live = state?.live { stage(RegistrarKey.owner(live.hash), Array(id.text.utf8)) }
+        if let live = state?.live, try !isOwned(live, byNewerThan: state, id) {
+            stage(RegistrarKey.owner(live.hash), Array(id.text.utf8))
+        }
         if let person = state?.person {
             stage(RegistrarKey.devices(of: person), ending: Array(id.text.utf8), [])
         }
         stage(RegistrarKey.device(id), state?.json)
+    }
+
+    /// Whether the present owner of an address has it since later. Devices are in several partitions, which have no common
+    /// order: what another one had before may be read afterwards.
+    private func isOwned(
+        _ address: Address, byNewerThan state: DeviceState?, _ id: DeviceID
+    ) throws(StoreError) -> Bool {
+        guard let state, let owner = try owner(of: address.hash), owner != id, let other = try device(owner),
+            let theirs = other.live, theirs.hash == address.hash
+        else { return false }
+        return (theirs.since, other.revision) > (address.since, state.revision)
     }
 
     /// Takes a record of `notifications.people`.
@@ -113,11 +126,14 @@ package final class RegistrarTable {
     /// Takes a record of `notifications.subscriptions`, in the partition of its key.
     ///
     /// - Parameter value: nil: a tombstone.
-    package func set(_ key: SubscriptionKey, value: [UInt8]?) {
+    package func set(_ key: SubscriptionKey, value: [UInt8]?) { set(key, checksum: value.map(Self.checksum)) }
+
+    /// - Parameter checksum: of the value; nil: a tombstone.
+    func set(_ key: SubscriptionKey, checksum: UInt64?) {
         guard let address = AddressHash(hex: key.tokenHash) else { return }
         let audience = ByteText(key.audience)
-        let entry = value.map { value in
-            withUnsafeBytes(of: Self.checksum(of: value).littleEndian) { Array($0) } + Array(key.audience.utf8)
+        let entry = checksum.map { checksum in
+            withUnsafeBytes(of: checksum.littleEndian) { Array($0) } + Array(key.audience.utf8)
         }
         stage(RegistrarKey.subscriptions(of: address), ending: RegistrarKey.hash(audience), entry)
     }

@@ -21,7 +21,8 @@ extension RegistrarTenant {
         }
         let committed = found.committed[partition]?.offset
         let start = try start(committed, found)
-        try openTable(starts, ends, isKnown: committed != nil)
+        hasOffset = committed != nil
+        try openTable(starts, ends)
         guard let fold else { return .later }
         begin(fold, at: start.value)
         self.ends = ends.merging(found.ends) { $1 }
@@ -46,7 +47,8 @@ extension RegistrarTenant {
         guard committed <= end else {
             throw .decisionNeeded(
                 "\(partition.topic) ends at offset \(end), and the group \(context.group) is at \(committed): it was created "
-                    + "again; end every registrar of the group, remove its offsets, and start it again")
+                    + "again; end every registrar of the group, set its offset to the first command that is to be decided, "
+                    + "and start it again")
         }
         guard committed >= first else {
             logger.error(
@@ -77,7 +79,7 @@ extension RegistrarTenant {
     }
 
     private mutating func openTable(
-        _ starts: [TopicPartition: Offset], _ ends: [TopicPartition: Offset], isKnown: Bool
+        _ starts: [TopicPartition: Offset], _ ends: [TopicPartition: Offset]
     ) throws {
         if context.mustWipe.exchange(false, ordering: .sequentiallyConsistent) {
             try DiskStore.wipe(context.folder)
@@ -85,7 +87,7 @@ extension RegistrarTenant {
         }
         let opened = try RegistrarFold.open(
             context.folder, context.configuration.topics, cluster: context.log.cluster, starts: starts, ends: ends,
-            largestAge: context.log.largestTableAge, now: context.clock.now(), isKnown: isKnown)
+            largestAge: context.log.largestTableAge, now: context.clock.now(), isKnown: hasOffset)
         if let reason = opened.rebuilt {
             logger.notice("the registrar's table is filled from the beginning: \(reason)")
             context.meter.rebuilt()
@@ -109,7 +111,7 @@ extension RegistrarTenant {
                 "\(fold.foreign) records of devices, people and erasures are not of this version: they are as if they were not there"
             )
         }
-        firstUndecided = firstUndecided(after: fold.newestRevision)
+        firstUndecided = hasOffset ? 0 : firstUndecided(after: fold.newestRevision)
         context.feed.start(at: fold.subscriptionPositions)
     }
 

@@ -16,6 +16,10 @@ struct RegistrarTenant: ~Copyable, Tenant {
     /// In the order of ``Contract/outputs``.
     enum Output: Int { case devices, people, erasures, subscriptions, verdicts }
 
+    /// So long after a commit the markers of its transaction are in every partition.
+    private static let settled = Duration.seconds(60)
+    private static let tooMuch = "what follows from it is too much for one transaction, or larger than the broker takes"
+
     let context: RegistrarContext
     let logger: Logger
     private let transaction: Transaction
@@ -24,22 +28,30 @@ struct RegistrarTenant: ~Copyable, Tenant {
     /// The next command, and the one at which the group is.
     var next: Int64 = 0
     var committedNext: Int64 = 0
-    /// The commands below were decided before the group had an offset.
+    /// Whether the group had an offset where it began.
+    var hasOffset = true
+    /// The commands below were decided before the group had one.
     var firstUndecided: Int64 = 0
     private var open = OpenDecisions()
     private var own = OwnWrites()
+    /// The commands below are decided one in a transaction, to find out which one cannot be written.
+    private var aloneBelow: Int64 = 0
+    /// Commands of which what follows cannot be written.
+    private var unwritable: Set<Int64> = []
     private var json = JSONReader()
     /// The high watermarks of what is folded, asked for after the group's offset was known; nil before.
     var highs: [TopicPartition: Offset]?
     /// Where the commands and the logs that are folded ended when they were located.
     var ends: [TopicPartition: Offset] = [:]
     var nextFlush: ContinuousClock.Instant
+    private var lastCommit: ContinuousClock.Instant
 
     init(_ context: RegistrarContext, _ transaction: Transaction, logger: Logger) {
         self.context = context
         self.transaction = transaction
         self.logger = logger
         nextFlush = context.now + .seconds(10)
+        lastCommit = context.now
     }
 
     static func contract(of slot: Slot, _ context: RegistrarContext) -> Contract {
@@ -67,8 +79,9 @@ struct RegistrarTenant: ~Copyable, Tenant {
     /// Between two transactions the table takes what others have subscribed.
     mutating func refresh(isIdle: Bool) throws -> Bool {
         guard isIdle, let fold, let (changes, reached) = context.feed.take() else { return true }
+        if context.feed.hasEverything(since: lastCommit + Self.settled) { own.forgetAll() }
         for change in changes where own.isNews(change.key, command: change.command) {
-            fold.table.set(change.key, value: change.value)
+            fold.table.set(change.key, checksum: change.checksum)
         }
         fold.table.commit()
         fold.reached(reached)
@@ -94,8 +107,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
     }
 
     private var isFull: Bool {
-        open.records >= context.configuration.commitMaxRecords
-            || open.commands >= context.configuration.commitMaxEvents
+        let most = next <= aloneBelow ? 1 : context.configuration.commitMaxEvents
+        return open.commands >= most || open.records >= context.configuration.commitMaxRecords
     }
 
     private mutating func decide(_ record: RecordView, _ core: RegistrarCore) throws {
@@ -104,6 +117,9 @@ struct RegistrarTenant: ~Copyable, Tenant {
                 "a record is no command of this version", ["record": "\(partition)/\(record.offset)"])
             return try write(Decision(.malformed), for: record.offset)
         }
+        guard !unwritable.contains(record.offset) else {
+            return try write(Decision(.refused(.invalid([Self.tooMuch]))), for: record.offset)
+        }
         try write(
             try core.decide(command, at: record.offset, time: record.timestamp ?? .epoch), for: record.offset)
     }
@@ -111,6 +127,7 @@ struct RegistrarTenant: ~Copyable, Tenant {
     /// Writes what follows from a command, in the order in which a reader of one topic after the other is never told of
     /// something that is not there: subscriptions last but for the verdict.
     private mutating func write(_ decision: Decision, for command: Int64) throws {
+        open.note(decision, for: command)
         for (id, state) in decision.devices { try write(.devices, id.text, state?.json) }
         for (id, state) in decision.people { try write(.people, id.text, state?.json) }
         for erasure in decision.erasures { try write(.erasures, erasure.person.hex, erasure.json) }
@@ -120,11 +137,24 @@ struct RegistrarTenant: ~Copyable, Tenant {
         }
         let verdict = ProducerRecord(key: nil, value: decision.verdict.json(of: command), partition: 0)
         try transaction.write(verdict, to: Output.verdicts.rawValue)
-        open.note(decision, for: command)
     }
 
     private func write(_ output: Output, _ key: String, _ value: [UInt8]?) throws(KafkaError) {
         try transaction.write(ProducerRecord(key: Array(key.utf8), value: value), to: output.rawValue)
+    }
+
+    /// Of several commands one is found by deciding each alone; what follows from that one is not written, and it is refused.
+    mutating func refused(_ refusal: Remedy.Refusal) throws(PipelineError) {
+        guard blame() else { throw .refused(refusal) }
+    }
+
+    mutating func outlasted() { _ = blame() }
+
+    /// - Returns: false where the command that is to blame was refused already.
+    private mutating func blame() -> Bool {
+        aloneBelow = max(aloneBelow, next)
+        guard open.commands == 1, let command = open.last else { return true }
+        return unwritable.insert(command).inserted
     }
 
     mutating func reached(_ offset: Int64, of partition: TopicPartition) { next = max(next, offset) }
@@ -139,6 +169,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
 
     mutating func committed() {
         committedNext = next
+        lastCommit = context.now
+        unwritable = unwritable.filter { $0 >= next }
         fold?.table.commit()
         for (command, keys) in open.subscriptionKeys { own.committed(keys, for: command) }
         context.meter.committed(open)
@@ -192,6 +224,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
 /// What an open transaction has decided.
 struct OpenDecisions {
     private(set) var commands = 0
+    /// The offset of the last one.
+    private(set) var last: Int64?
     private(set) var records = 0
     private(set) var devices = 0
     private(set) var people = 0
@@ -203,6 +237,7 @@ struct OpenDecisions {
 
     mutating func note(_ decision: Decision, for command: Int64) {
         commands += 1
+        last = command
         verdicts[decision.verdict.word, default: 0] += 1
         devices += decision.devices.count
         people += decision.people.count

@@ -10,8 +10,8 @@ import Synchronization
 final class SubscriptionFeed: Sendable {
     struct Change: Sendable {
         var key: SubscriptionKey
-        /// Nil: a tombstone.
-        var value: [UInt8]?
+        /// Of the value, which may be large; nil: a tombstone.
+        var checksum: UInt64?
         /// See ``SubscriptionRecord/commandHeader``.
         var command: Int64?
     }
@@ -49,8 +49,11 @@ final class SubscriptionFeed: Sendable {
     /// Whether the topic has other partitions, or ends before what was read of it.
     var isOther: Bool { state.withLock { $0.isOther } }
 
-    func isFresh(within age: Duration, now: ContinuousClock.Instant) -> Bool {
-        state.withLock { $0.freshSince.map { now - $0 <= age } ?? false }
+    func isFresh(within age: Duration, now: ContinuousClock.Instant) -> Bool { hasEverything(since: now - age) }
+
+    /// Whether everything was read that was there at this time.
+    func hasEverything(since time: ContinuousClock.Instant) -> Bool {
+        state.withLock { $0.freshSince.map { $0 >= time } ?? false }
     }
 
     /// Takes what has arrived, and how far the partitions were read; nil: nothing has.
@@ -129,7 +132,7 @@ extension SubscriptionFeed.Change {
         }
         guard let key = record.key.flatMap({ SubscriptionKey(Array($0)) }) else { return nil }
         self.key = key
-        value = record.value.map { Array($0) }
+        checksum = record.value.map { RegistrarTable.checksum(of: Array($0)) }
         command = batch.header(SubscriptionRecord.commandHeader, at: index)
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
     }

@@ -24,50 +24,57 @@ import Testing
     func both() {
         board.decided(7, .gone)
         wait(for: 7)
+        board.look()
         #expect(answers.texts == ["decided(Registrar.Verdict.gone)"])
         wait(for: 8)
         board.decided(9, .gone)
-        board.look(now: now)
+        board.look()
         #expect(answers.texts.count == 1)
         board.decided(8, .created(revision: 8))
-        board.look(now: now)
-        board.look(now: now + .seconds(60))
+        board.look()
+        board.look()
+        board.expire(now: now + .seconds(60))
         #expect(answers.texts.count == 2 && answers.texts[1].contains("created(revision: 8)"))
     }
 
     @Test("without a verdict in time it is recorded and not decided yet")
     func late() {
         wait(for: 7)
-        board.look(now: now + .milliseconds(9_999))
+        board.expire(now: now + .milliseconds(9_999))
         #expect(answers.texts == [])
-        board.look(now: now + .seconds(10))
+        board.expire(now: now + .seconds(10))
         #expect(answers.texts == ["notYet"])
         board.decided(7, .gone)
-        board.look(now: now + .seconds(60))
+        board.look()
         #expect(answers.texts == ["notYet"])
     }
 
-    @Test("what is decided is told once it can be seen, or when the time is over")
+    @Test("what is decided is told once it can be seen, and is not decided yet where that takes too long")
     func visible() {
-        let isThere = Atomic(false)
-        wait(for: 7) { _ in isThere.load(ordering: .relaxed) }
+        let isThere = Mutex(false)
+        wait(for: 7) { _ in isThere.withLock { $0 } }
         wait(for: 8) { _ in false }
         board.decided(7, .changed(revision: 7))
         board.decided(8, .changed(revision: 8))
-        board.look(now: now)
+        board.look()
         #expect(answers.texts == [])
-        isThere.store(true, ordering: .relaxed)
-        board.look(now: now)
+        isThere.withLock { $0 = true }
+        board.look()
         #expect(answers.texts.count == 1 && answers.texts[0].contains("7"))
-        board.look(now: now + .seconds(10))
-        #expect(answers.texts.count == 2 && answers.texts[1].contains("changed(revision: 8)"))
+        board.expire(now: now + .seconds(10))
+        #expect(answers.texts.count == 2 && answers.texts[1] == "notYet")
     }
 
-    @Test("of verdicts that nobody waits for the newest are kept")
+    @Test("of verdicts that nobody waits for the newest are kept, and none where the log may be another one")
     func bounded() {
         for command in 0..<40_002 { board.decided(Int64(command), .gone) }
         wait(for: 0)
         wait(for: 40_001)
+        board.look()
+        #expect(answers.texts.count == 1)
+        board.forget()
+        wait(for: 40_000)
+        board.look()
         #expect(answers.texts.count == 1)
     }
 }

@@ -68,6 +68,8 @@ USERS = [
     "carillon-run",
     "stranger",
     "shop",
+    "registrar",
+    "clerk",
     *[f"user-{number}" for number in range(16)],
     *[f"other-{number}" for number in range(13)],
     *[f"desk-{number}" for number in range(15)],
@@ -337,6 +339,54 @@ def one_is_missing_from_api(guarded):
         wait_until_ready(process)
         for name in names:
             desks.ask(process, name)
+
+
+@scenario(
+    "with the documented ACLs and no other a registrar decides, `api` registers devices, and each that lacks one names it",
+    background=True,
+)
+def registry(guarded):
+    harness, cluster = guarded.harness, guarded.cluster
+    world = harness.make_world("registry", cluster)
+    own = ("commands", "devices", "people", "erasures", "verdicts")
+    world.topics |= {each: f"{world.name}.{each}" for each in (*own, "requests")}
+    cluster.create_topics({world.topics[each]: (1, {}) for each in (*own, "requests", "subscriptions")})
+    key = create_key(harness, world.folder, "devices:write", "devices:read")
+
+    def granted(user, *purposes, without=None):
+        grants = [grant for purpose in purposes for grant in documented(purpose, world, group=user)]
+        left_out = [each for each in grants if (each.operation, each.name) == without]
+        guarded.grant(user, [each for each in grants if each not in left_out])
+        settings = world.settings(user) | guarded.login(user) | {"group.id": user, "api.wait": "10s"}
+        return settings, left_out
+
+    settings, missing = granted("registrar", "carillon run --roles registrar", without=("Write", world.topics["verdicts"]))
+    registrar = world.daemon("registrar", settings)
+    registrar.arguments += ["--roles", "registrar"]
+    registrar.start()
+    registrar.expect_exit(EXIT_LOGIN, "User:registrar needs Write on topic", world.topics["verdicts"], "kafka-acls.sh", seconds=90)
+    guarded.grant("registrar", missing)
+    registrar.start()
+
+    purposes = ("carillon api", "carillon api with topic.commands, in addition")
+    settings, missing = granted("clerk", *purposes, without=("Read", world.topics["people"]))
+    process = APIProcess(harness, cluster, world.folder, "clerk", **settings)
+    world.daemons.append(process)
+    process.start()
+    process.expect_exit(EXIT_LOGIN, "User:clerk needs Read on topic", world.topics["people"], "kafka-acls.sh", seconds=90)
+    guarded.grant("clerk", missing)
+    process.start()
+    wait_until_ready(process)
+    body = {"app": "com.example.shop", "person": "17", "audiences": ["place/42"]}
+    body["address"] = {"kind": "installation_id", "value": "made-up-id"}
+    path = "/v1/devices/installation-0001"
+    wait_for("a device is registered", lambda: process.ask(key, "PUT", path, body)[0] == 200, 30)
+    expect("what is known of it", process.ask(key, "GET", path)[1]["address"]["state"], "live")
+    expect("who is subscribed", len(cluster.read(world.topics["subscriptions"])), 3)
+    for each in (process, registrar):
+        each.stop(30)
+        if each.has_line("authorization"):
+            raise Failure(f"it lacks a permission:\n{each.last_lines()}")
 
 
 class Others:

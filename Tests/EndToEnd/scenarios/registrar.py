@@ -208,6 +208,24 @@ def malformed(harness):
         expect("a token in the log", True, False)
 
 
+@scenario("a command of which the broker takes not all that follows is refused, and those beside it are decided", background=True)
+def too_large(harness):
+    world = RegistrarWorld(harness, "registrar-too-large")
+    world.cluster.configure(world.topics["devices"], {"max.message.bytes": "20000"})
+    large = register("installation-0002", "token-2", *(f"place/{number:0500}" for number in range(150)))
+    small = [register(f"installation-100{number}", f"token-10{number}", "place/7") for number in range(3)]
+    world.send(small[0], large, *small[1:])
+    registrar = world.registrar("a").start()
+    world.wait_until_decided()
+    world.send(small[0])
+    world.wait_until_decided()
+    registrar.stop()
+    verdicts = world.verdicts()
+    expect("verdicts", [each["verdict"] for each in verdicts], ["created", "refused", "created", "created", "unchanged"])
+    expect("the problem", verdicts[1]["problems"][0].startswith("what follows from it is too much"), True)
+    world.verify()
+
+
 @scenario("subscriptions that others have written are adopted: the whole device replaces them, and others' stay", background=True)
 def adopted(harness):
     world = RegistrarWorld(harness, "registrar-adopted")
