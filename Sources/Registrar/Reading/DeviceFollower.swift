@@ -137,7 +137,7 @@ package final class DeviceFollower: Sendable {
         let terms = LogReading.Terms(
             topics: folded + [topics.verdicts],
             from: .offsets(positions.mapValues { Offset($0) }.merging(bounds.verdicts) { $1 }),
-            interval: .milliseconds(500), readsHeaders: false)
+            interval: .seconds(2), readsHeaders: false)
         var reading = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
             try LogReading(terms, configuration.kafka, host, patience, logger: logger, metrics: metrics)
         }

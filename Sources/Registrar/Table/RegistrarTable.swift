@@ -165,7 +165,8 @@ package final class RegistrarTable {
         entries.removeAll(keepingCapacity: true)
         reader?.end()
         let result = Result { () throws(StoreError) in
-            try store.write { writer throws(StoreError) in
+            // Decisions would wait for the disk; a store that a machine has taken down with it is filled again anyway.
+            try store.writeUnsynced { writer throws(StoreError) in
                 for (key, value) in changes {
                     try key.withBytes { key throws(StoreError) in try writer.set(key, value) }
                 }

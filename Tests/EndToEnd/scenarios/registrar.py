@@ -3,6 +3,7 @@ killed, and whatever becomes of the table."""
 
 import json
 import pathlib
+import random
 import shutil
 import sys
 import tempfile
@@ -212,7 +213,9 @@ def malformed(harness):
 def too_large(harness):
     world = RegistrarWorld(harness, "registrar-too-large")
     world.cluster.configure(world.topics["devices"], {"max.message.bytes": "20000"})
-    large = register("installation-0002", "token-2", *(f"place/{number:0500}" for number in range(150)))
+    # What compresses well would be small enough.
+    chance = random.Random(f"too large {harness.seed}")
+    large = register("installation-0002", "token-2", *(f"place/{chance.randbytes(250).hex()}" for _ in range(150)))
     small = [register(f"installation-100{number}", f"token-10{number}", "place/7") for number in range(3)]
     world.send(small[0], large, *small[1:])
     registrar = world.registrar("a").start()
