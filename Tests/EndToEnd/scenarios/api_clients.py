@@ -19,6 +19,7 @@ from harness.nginx import Nginx
 from harness.project import ROOT
 from harness.scenario import main, scenario
 from harness.waiting import Failure, expect, wait_for
+from scenarios.registrar import Registrar
 
 SIZES = {"examples": 300, "connections": 1_200}
 DESCRIPTION = ROOT / "Schemas/openapi.json"
@@ -50,15 +51,19 @@ class World:
         # Some operations read what a pipeline has.
         others = [f"notifications.{name}" for name in ("subscriptions", "dispatch", "dead-letters", "journal", "deliveries")]
         self.cluster.create_topics({topic: (3, {}) for topic in (TOPIC, "orders.events", *others)})
-        self.key = create_key(harness, folder, "send", "trace:read")
+        registered = [f"notifications.{name}" for name in ("commands", "devices", "people", "erasures", "verdicts")]
+        self.cluster.create_topics({topic: (1, {}) for topic in registered})
+        self.key = create_key(harness, folder, "send", "trace:read", "devices:write", "devices:read")
         # More than it takes of connections: the limit is to be its own.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         # The second is attacked: connections of others could make room there.
-        self.processes = [
-            APIProcess(harness, self.cluster, folder, name, api_trusted_proxies=PROXY).start() for name in ("api", "attacked")
-        ]
-        self.api, self.attacked = self.processes
+        devices = {"topic.commands": "notifications.commands"}
+        self.api = APIProcess(harness, self.cluster, folder, "api", api_trusted_proxies=PROXY, **devices).start()
+        self.attacked = APIProcess(harness, self.cluster, folder, "attacked", api_trusted_proxies=PROXY).start()
+        settings = {"kafka.bootstrap.servers": self.cluster.bootstrap, "state.dir": f"{folder}/registrar"} | devices
+        self.registrar = Registrar("registrar", folder, settings, None, harness.carillon).start()
+        self.processes = [self.api, self.attacked, self.registrar]
         self.url = f"http://127.0.0.1:{self.api.port}"
         # The description of what this process offers.
         self.served = folder / "openapi.json"
@@ -69,7 +74,7 @@ def around(harness):
     with harness.brokers() as brokers, tempfile.TemporaryDirectory(prefix="carillon-api-clients.") as folder:
         world = World(harness, brokers, pathlib.Path(folder))
         try:
-            wait_until_ready(*world.processes)
+            wait_until_ready(world.api, world.attacked)
             world.served.write_bytes(served(world.api.port))
             yield world
             for each in world.processes:
