@@ -30,6 +30,11 @@ package final class APIHandler: HTTPHandler {
     private let ring: Mutex<KeyRing>
     /// By the ids of keys, which bound their number.
     private let buckets = Mutex<[String: KeyTokenBucket]>([:])
+    /// Nil: nobody signs tokens for users.
+    private let verifier = Mutex<TokenVerifier?>(nil)
+    /// Requests of users, by person, and tokens that were refused, by the address of the client.
+    private let requests = Mutex(MinuteCounter(most: 120))
+    private let refusals = Mutex(MinuteCounter(most: 60))
 
     /// - Parameters:
     ///   - rate: requests a second of a key that has no rate of its own.
@@ -53,6 +58,11 @@ package final class APIHandler: HTTPHandler {
         buckets.withLock { buckets in buckets = buckets.filter { ids.contains($0.key) } }
     }
 
+    /// The file of issuers was read again.
+    package func replace(_ new: IssuerList) {
+        verifier.withLock { $0 = TokenVerifier(new) }
+    }
+
     package func admit(_ head: IncomingRequest) -> HTTPAdmission {
         let began = ContinuousClock.now
         var call = Call(head, id: surroundings.requestID())
@@ -61,7 +71,9 @@ package final class APIHandler: HTTPHandler {
             let match = try router.find(head)
             let operation = match.endpoint.operation
             (call.operation, call.pathValues, call.query) = (operation, match.pathValues, match.query)
-            if !operation.scopes.isEmpty {
+            if operation.isForUsers, let token = BearerCredential.token(head.header("authorization")) {
+                call.user = try user(token, call.client)
+            } else if !operation.scopes.isEmpty {
                 let key = try key(of: head, for: operation)
                 call.key = key
                 call.headers += try take(key)
@@ -109,6 +121,36 @@ package final class APIHandler: HTTPHandler {
     private func told(_ call: Call, _ began: ContinuousClock.Instant, _ response: HTTPResponse) -> HTTPResponse {
         surroundings.answered(call, response.status, .now - began)
         return response
+    }
+
+    private func user(_ token: Substring, _ client: String) throws(Problem) -> UserToken {
+        let now = surroundings.now()
+        guard let verifier = verifier.withLock({ $0 }) else {
+            throw Problem(.badToken, "no issuer of user tokens is known here; a key is needed")
+        }
+        guard refusals.withLock({ $0.isBelow(client, at: now) }) else {
+            throw Self.tooMany("too many tokens from this address were refused within a minute")
+        }
+        let user: UserToken
+        do throws(TokenRefusal) {
+            user = try verifier.verify(Array(token.utf8), at: now)
+        } catch {
+            refusals.withLock { $0.count(client, at: now) }
+            throw Problem(error == .expired ? .expiredToken : .badToken, error.rawValue)
+        }
+        let isBelow = requests.withLock { requests in
+            let isBelow = requests.isBelow(user.subject, at: now)
+            if isBelow { requests.count(user.subject, at: now) }
+            return isBelow
+        }
+        guard isBelow else { throw Self.tooMany("the person has sent too many requests within a minute") }
+        return user
+    }
+
+    private static func tooMany(_ detail: String) -> Problem {
+        var problem = Problem(.quotaExceeded, detail)
+        problem.headers = [("Retry-After", "60")]
+        return problem
     }
 
     private func key(of head: IncomingRequest, for operation: APIOperation) throws(Problem) -> KeyEntry {

@@ -112,6 +112,14 @@ package final class APIService: Role, Sendable {
                 problems += error.problems.map { "api.keys: \($0)" }
             }
         }
+        if !configuration.api.issuers.isEmpty {
+            var file = IssuerFile(configuration.api.issuers)
+            do throws(InvalidForm) {
+                _ = try file.read()
+            } catch {
+                problems += error.problems.map { "api.issuers: \($0)" }
+            }
+        }
         return problems.isEmpty ? nil : problems.joined(separator: "; ")
     }
 
@@ -145,11 +153,27 @@ package final class APIService: Role, Sendable {
             }
         }
         crew.start("keys") { [file, host, logger] in
-            var watch = KeyWatch(file, logger: logger)
-            try watch.run(on: host) { handler.replace($0) }
+            var watch = FileWatch(file, of: "api.keys", logger: logger)
+            try watch.run(on: host) { ring in
+                handler.replace(ring)
+                return "\(ring.entries.count) keys"
+            }
         }
+        if !configuration.api.issuers.isEmpty { try watchIssuers(crew, handler) }
         var supervision = Supervision(host, crew, terms, logger)
         try supervision.untilAllHaveEnded(APIStatusLine(meter: meter))
+    }
+
+    private func watchIssuers(_ crew: Crew, _ handler: APIHandler) throws {
+        var file = IssuerFile(configuration.api.issuers)
+        if let issuers = try file.read() { handler.replace(issuers) }
+        crew.start("issuers") { [file, host, logger] in
+            var watch = FileWatch(file, of: "api.issuers", logger: logger)
+            try watch.run(on: host) { list in
+                handler.replace(list)
+                return "\(list.issuers.count) keys of issuers"
+            }
+        }
     }
 
     private var hasBroadcasts: Bool { !configuration.topics.broadcasts.isEmpty }

@@ -28,6 +28,7 @@ package struct HTTPResponse: Sendable {
         case methodNotAllowed = 405
         case notAcceptable = 406
         case conflict = 409
+        case gone = 410
         case preconditionFailed = 412
         case contentTooLarge = 413
         case uriTooLong = 414

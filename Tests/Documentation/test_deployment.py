@@ -376,7 +376,7 @@ class Unit(Units, Deployment):
     name, roles, port, time_to_drain = "carillon.service", "all", METRICS_PORT, LAST_ANSWERS
 
 
-# The three may be on one machine.
+# All may be on one machine.
 class PipelineUnit(Units, Deployment):
     name, roles, port = "carillon-pipeline.service", "pipeline", METRICS_PORT
 
@@ -387,6 +387,10 @@ class BroadcastsUnit(Units, Deployment):
 
 class DeliverUnit(Units, Deployment):
     name, roles, port, time_to_drain = "carillon-deliver.service", "deliver", METRICS_PORT + 2, LAST_ANSWERS
+
+
+class RegistrarUnit(Units, Deployment):
+    name, roles, port = "carillon-registrar.service", "registrar", METRICS_PORT + 4
 
 
 class APIUnit(Units, Deployment):
@@ -462,7 +466,7 @@ class Manifests:
     def test_a_role_that_keeps_something_has_the_image_s_volume(self):
         mounts = [each["mountPath"] for each in self.container["volumeMounts"] if each["name"] == "state"]
         claims = [each["metadata"]["name"] for each in self.one("StatefulSet")["spec"].get("volumeClaimTemplates", [])]
-        keeps = self.roles not in ("deliver", "api")
+        keeps = self.roles != "deliver"
         self.assertEqual(mounts, [rest for name, rest in dockerfile() if name == "VOLUME"] * keeps)
         self.assertEqual(claims, ["state"] * keeps)
 
@@ -516,6 +520,10 @@ class BroadcastsKubernetes(Manifests, Deployment):
 
 class DeliverKubernetes(Manifests, Deployment):
     name, roles, time_to_drain = "carillon-deliver", "deliver", LAST_ANSWERS
+
+
+class RegistrarKubernetes(Manifests, Deployment):
+    name, roles = "carillon-registrar", "registrar"
 
 
 class APIKubernetes(Manifests, Deployment):

@@ -28,29 +28,54 @@ package final class DeviceEndpoints: Sendable {
             Endpoint(Self.put) { call throws(Problem) in try self.put(call) },
             Endpoint(Self.delete) { call throws(Problem) in try self.delete(call) },
             Endpoint(Self.get) { call throws(Problem) in try self.get(call) },
+            Endpoint(Self.logOut) { call throws(Problem) in try self.logOut(call) },
         ]
     }
 
     private func put(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let id = try Self.id(call)
-        try call.key?.permitEverybody("a device may have any audience")
-        let change = try DeviceBody.read(call.request.body, of: id)
+        var change = try DeviceBody.read(call.request.body, of: id)
+        if let user = call.user { try Self.limit(&change, to: user) }
         return try write(.changeDevice(change), of: id, call)
     }
 
     private func delete(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let id = try Self.id(call)
-        try call.key?.permitEverybody("a device may have any audience")
         return try write(.deleteDevice(id), of: id, call)
+    }
+
+    /// The device stays, and is nobody's: with the person what was granted to the person's session leaves.
+    private func logOut(_ call: Call) throws(Problem) -> Endpoint.Reply {
+        let id = try Self.id(call)
+        var change = DeviceChange(id)
+        change.person = .remove
+        return try write(.changeDevice(change), of: id, call)
+    }
+
+    /// Of what a user asks for: the own person, and no more than the token grants.
+    private static func limit(_ change: inout DeviceChange, to user: UserToken) throws(Problem) {
+        let person = ByteText(user.subject)
+        switch change.person {
+        case .keep, .remove: change.person = .set(person)
+        case .set(person): break
+        case .set: throw Problem(.audienceNotAllowed, "the token is of another person")
+        }
+        if let refused = change.audiences?.first(where: { !user.permits(audience: $0.text) }) {
+            throw Problem(.audienceNotAllowed, "the token, or its issuer, does not grant \(refused)")
+        }
+        guard user.permits(app: change.app?.text ?? "") else {
+            throw Problem(.appNotAllowed, "the token's issuer may not speak for this app")
+        }
     }
 
     private func get(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let id = try Self.id(call)
-        try call.key?.permitEverybody("a device may have any audience")
         guard follower.isFresh(within: configuration.subscriptionsMaxLag) else {
             throw Problem(.notYet, "what is known of devices is too old: Kafka does not answer in time")
         }
-        guard let state = try device(id) else { throw Problem(.notFound, "there is no such device") }
+        guard let state = try device(id), call.user.map({ state.person == ByteText($0.subject) }) ?? true else {
+            throw Problem(.notFound, "there is no such device, or it is another person's")
+        }
         return .now(try response(.ok, state, call))
     }
 
@@ -58,6 +83,8 @@ package final class DeviceEndpoints: Sendable {
         guard let id = DeviceID(call.pathValues[0]) else {
             throw Problem(.badPath, "the id of the device is not one; allowed are \(DeviceID.allowed)")
         }
+        try call.key?.permitEverybody("a device may have any audience")
+        if let only = call.user?.device, only != id { throw Problem(.notFound, "the token is for another device") }
         return id
     }
 
@@ -97,9 +124,14 @@ package final class DeviceEndpoints: Sendable {
         }
     }
 
-    private func write(_ action: Action, of id: DeviceID, _ call: Call) throws(Problem) -> Endpoint.Reply {
+    private static func author(_ call: Call) throws(Problem) -> Author {
+        if let user = call.user { return .user(ByteText(user.subject), issuedAt: user.issuedAt) }
         guard let key = call.key else { throw Problem(.defect, "a change without a key") }
-        let command = Command(action, by: .key(key.id), if: try Self.condition(call))
+        return .key(key.id)
+    }
+
+    private func write(_ action: Action, of id: DeviceID, _ call: Call) throws(Problem) -> Endpoint.Reply {
+        let command = Command(action, by: try Self.author(call), if: try Self.condition(call))
         let record = ProducerRecord(
             key: nil, value: command.json, headers: call.recordHeaders, partition: 0, timestamp: surroundings.now())
         let unknown = Problem(.outcomeUnknown, "Kafka has not answered in time: it may have been recorded")
@@ -148,6 +180,9 @@ package final class DeviceEndpoints: Sendable {
             switch answer {
             case .notYet:
                 return call.response(.accepted, ["command": .integer(command), "status": "recorded"])
+            case .decided(.changed) where call.operation?.name == Self.logOut.name,
+                .decided(.unchanged) where call.operation?.name == Self.logOut.name:
+                return call.response(.noContent)
             case .decided(.created): return try changed(.created, id, call)
             case .decided(.changed), .decided(.unchanged): return try changed(.ok, id, call)
             case .decided(.gone): return call.response(.noContent)
@@ -186,8 +221,11 @@ package final class DeviceEndpoints: Sendable {
 extension Problem {
     fileprivate init(_ refusal: Refusal) {
         switch refusal {
-        case .notFound, .notThisDevice, .personErased, .notByCredential:
-            self.init(.notFound, "there is no such device")
+        case .notFound, .notByCredential: self.init(.notFound, "there is no such device")
+        case .notThisDevice:
+            self.init(.notFound, "there is no such device of this person; who has its present address may send that")
+        case .personErased:
+            self.init(.personErased, "the person was erased after the token was issued; needed is a new one")
         case .preconditionFailed:
             self.init(.revision, "the device has another version, or is not there, or is there already")
         case .staleGeneration(let current):

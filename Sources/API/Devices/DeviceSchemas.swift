@@ -104,24 +104,31 @@ extension DeviceEndpoints {
     static let put = APIOperation(
         "putDevice", .put, "/v1/devices/{device}",
         "The whole device, as its app sees it: it is made if it is new, and what is absent is removed.",
-        scopes: [.writeDevices], pathParameters: [device], headers: [ifMatch, ifNoneMatch], body: body,
+        scopes: [.writeDevices], isForUsers: true, pathParameters: [device], headers: [ifMatch, ifNoneMatch],
+        body: body,
         responses: [
             APIOperation.Response(.ok, "Decided: this is what it is now", known),
             APIOperation.Response(.created, "Decided: it is new", known), recorded,
-        ], problems: problems + [.staleGeneration])
+        ], problems: problems + [.staleGeneration, .personErased])
 
     static let delete = APIOperation(
         "deleteDevice", .delete, "/v1/devices/{device}", "Forget a device, and unsubscribe its address.",
-        scopes: [.writeDevices], pathParameters: [device], headers: [ifMatch],
+        scopes: [.writeDevices], isForUsers: true, pathParameters: [device], headers: [ifMatch],
         responses: [APIOperation.Response(.noContent, "It is not there, or not any more"), recorded],
         problems: problems)
 
     static let get = APIOperation(
         "getDevice", .get, "/v1/devices/{device}", "What is known of a device.", scopes: [.readDevices],
-        pathParameters: [device], responses: [APIOperation.Response(.ok, "What it is", known)],
+        isForUsers: true, pathParameters: [device], responses: [APIOperation.Response(.ok, "What it is", known)],
         problems: [.notYet, .audienceNotAllowed, .appNotAllowed])
 
-    static let operations = [put, delete, get]
+    static let logOut = APIOperation(
+        "logOutDevice", .delete, "/v1/devices/{device}/person",
+        "Nobody is logged in on the device any more: the places that it had for its person leave, channels stay.",
+        scopes: [.writeDevices], isForUsers: true, pathParameters: [device], headers: [ifMatch],
+        responses: [APIOperation.Response(.noContent, "Decided: nobody is logged in"), recorded], problems: problems)
+
+    static let operations = [put, delete, get, logOut]
 
     private static let time: Document = ["type": "string", "format": "date-time"]
 

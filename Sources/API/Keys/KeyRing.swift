@@ -48,12 +48,8 @@ package struct KeyRing: Sendable {
     func entry(
         _ authorization: String?, _ environment: APIKey.Environment, at now: WallTime
     ) throws(KeyRefusal) -> KeyEntry {
-        guard let authorization else { throw .noCredential }
-        let parts = authorization.utf8.split(
-            separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false
-        ).map { Substring($0) }
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw .noCredential }
-        let key = try APIKey(parts[1])
+        guard let text = BearerCredential.text(authorization) else { throw .noCredential }
+        let key = try APIKey(text)
         guard key.environment == environment else { throw .otherEnvironment }
         let index = indices[key.id]
         let isSame = SameSecret.check(key.hash, index.map { entries[$0].hash } ?? Self.noHash)

@@ -10,6 +10,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     case noCredential = "no-credential"
     case unknownKey = "unknown-key"
     case expiredToken = "expired-token"
+    case badToken = "bad-token"
     case scope
     case audienceNotAllowed = "audience-not-allowed"
     case appNotAllowed = "app-not-allowed"
@@ -21,6 +22,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     case live
     case revision
     case staleGeneration = "stale-generation"
+    case personErased = "person-erased"
     case tooManyDevices = "too-many-devices"
     case incomplete
     case tooLarge = "too-large"
@@ -43,13 +45,14 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     package var status: HTTPResponse.Status {
         switch self {
         case .notJSON, .duplicateMember, .badEncoding, .badPath, .badHeader: .badRequest
-        case .noCredential, .unknownKey, .expiredToken: .unauthorized
+        case .noCredential, .unknownKey, .expiredToken, .badToken: .unauthorized
         case .scope, .audienceNotAllowed, .appNotAllowed: .forbidden
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .notAcceptable: .notAcceptable
         case .otherContent, .live, .tooManyDevices, .incomplete, .staleGeneration: .conflict
         case .revision: .preconditionFailed
+        case .personErased: .gone
         case .tooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
         case .mediaType: .unsupportedMediaType
@@ -71,7 +74,8 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .badHeader: "A header cannot be read"
         case .noCredential: "A key is needed"
         case .unknownKey: "The key is not known"
-        case .expiredToken: "The key has expired"
+        case .expiredToken: "The key or the token has expired"
+        case .badToken: "The user's token is not accepted"
         case .scope: "The key may not do this"
         case .audienceNotAllowed: "The key may not reach an audience"
         case .appNotAllowed: "The key may not reach an app"
@@ -83,6 +87,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .live: "Another broadcast with the id is live"
         case .revision: "The resource has another version"
         case .staleGeneration: "A newer change of the device came before"
+        case .personErased: "The person was erased"
         case .tooManyDevices: "The channel has too many devices"
         case .incomplete: "The topics do not give the answer"
         case .tooLarge: "The body is too large"
@@ -118,6 +123,8 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .live, .revision:
             "Look at what is there with GET, then say with If-Match that it is to be replaced, or take another id."
         case .staleGeneration: "Nothing is to be done: the newer change holds."
+        case .badToken: "Have the shop's backend sign another token, as its detail says."
+        case .personErased: "Forget the session. Who comes back logs in again, and has a new token."
         case .tooManyDevices: "Send it with a larger max_devices, or to a smaller channel."
         case .incomplete: "Ask for less, such as a shorter time, or use the command that says the same."
         case .otherContent, .keyReused: "Use another id. What was recorded under this one stays."

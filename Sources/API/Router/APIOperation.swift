@@ -53,6 +53,8 @@ package struct APIOperation: Sendable {
     package var summary: String
     /// One of these; empty: whoever asks, without a key.
     package var scopes: [APIScope]
+    /// Whether an app's user may call it, too, for what is the user's own.
+    package var isForUsers: Bool
     package var pathParameters: [Parameter]
     package var query: [Parameter]
     /// Beside those of HTTP itself.
@@ -64,10 +66,12 @@ package struct APIOperation: Sendable {
 
     package init(
         _ name: String, _ method: Method, _ path: PathTemplate, _ summary: String, scopes: [APIScope] = [],
-        pathParameters: [Parameter] = [], query: [Parameter] = [], headers: [Parameter] = [], body: Body? = nil,
+        isForUsers: Bool = false, pathParameters: [Parameter] = [], query: [Parameter] = [], headers: [Parameter] = [],
+        body: Body? = nil,
         responses: [Response], problems: [ProblemCode] = []
     ) {
         (self.name, self.method, self.path, self.summary, self.scopes) = (name, method, path, summary, scopes)
+        self.isForUsers = isForUsers
         (self.pathParameters, self.query, self.headers, self.body) = (pathParameters, query, headers, body)
         (self.responses, self.problems) = (responses, problems)
     }
@@ -85,6 +89,7 @@ package struct APIOperation: Sendable {
             .defect, .overloaded, .draining,
         ]
         if !scopes.isEmpty { all.formUnion([.noCredential, .unknownKey, .expiredToken, .scope, .quotaExceeded]) }
+        if isForUsers { all.insert(.badToken) }
         if body != nil { all.formUnion([.notJSON, .duplicateMember, .badEncoding, .mediaType, .badRequest]) }
         all.formUnion(problems)
         return ProblemCode.allCases.filter(all.contains)

@@ -26,7 +26,10 @@ extension Router {
             ],
             "paths": .object(paths),
             "components": [
-                "securitySchemes": ["key": ["type": "http", "scheme": "bearer", "bearerFormat": "crl_live_…"]],
+                "securitySchemes": [
+                    "key": ["type": "http", "scheme": "bearer", "bearerFormat": "crl_live_…"],
+                    "user": ["type": "http", "scheme": "bearer", "bearerFormat": "JWT"],
+                ],
                 "schemas": .object(schemas + [("Problem", problem)]),
             ],
         ]
@@ -58,7 +61,9 @@ extension Router {
             responses.append(("\(status)", ["description": .text(codes), "content": content]))
         }
         members.append(("responses", .object(responses)))
-        members.append(("security", operation.scopes.isEmpty ? [] : [["key": []]]))
+        var security: [Document] = operation.scopes.isEmpty ? [] : [["key": []]]
+        if operation.isForUsers { security.append(["user": []]) }
+        members.append(("security", .list(security)))
         if !operation.scopes.isEmpty {
             members.append(("x-scopes", .list(operation.scopes.map { .text($0.rawValue) })))
         }

@@ -9,6 +9,8 @@ public struct APIConfiguration: Sendable {
     public var http: ListenAddress?
     /// The path of the file of keys, which is read again when it changes; empty: there is none.
     public var keys = ""
+    /// The path of the file of issuers, whose tokens an app's users may call with; empty: none may.
+    public var issuers = ""
     public var environment = Environment.live
     /// Requests a second of a key that has no rate of its own.
     public var rate = 1_000

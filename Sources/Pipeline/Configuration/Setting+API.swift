@@ -16,6 +16,14 @@ extension Setting {
             draft.configuration.api.keys = String(text.dropFirst())
             return true
         },
+        .custom(
+            "api.issuers", default: .none, allowed: "@FILE with those who sign tokens for an app's users",
+            "Whose tokens let an app's users register [their own devices](api.md#users); nobody's by default. The file is read again when it changes."
+        ) { text, draft in
+            guard text.first == "@", text.count > 1 else { return false }
+            draft.configuration.api.issuers = String(text.dropFirst())
+            return true
+        },
         .choice(
             "api.environment", \.configuration.api.environment, default: .value("live"),
             "Whose keys work: `crl_live_…` or `crl_test_…`."),

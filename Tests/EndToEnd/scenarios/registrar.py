@@ -1,6 +1,8 @@
 """The registrar on a real broker: each command is decided once, in its order, and who is subscribed follows from it, whoever is
 killed, and whatever becomes of the table."""
 
+import base64
+import hmac
 import json
 import pathlib
 import random
@@ -13,7 +15,7 @@ from generator.inputs import event_about, subscription
 from harness.daemon import Daemon, wait_for_daemons
 from harness.http_api import APIProcess, create_key, wait_until_ready
 from harness.scenario import main, scenario
-from harness.waiting import expect
+from harness.waiting import expect, now_ms
 from harness.world import check
 from model.registrar import Registry, sha256, verify_registry
 
@@ -290,7 +292,8 @@ class Desk(APIProcess):
     """One instance of `carillon api` for devices, on the topics of a registrar's world."""
 
     def __init__(self, world, name, **settings):
-        own = world.settings(name) | {"topic.requests": f"{world.name}.requests"} | settings
+        # On a busy machine a registrar takes its time, and 202 would be right.
+        own = world.settings(name) | {"topic.requests": f"{world.name}.requests", "api.wait": "20s"} | settings
         super().__init__(world.harness, world.cluster, world.folder, name, **own)
         world.daemons.append(self)
 
@@ -352,6 +355,72 @@ def http(harness):
     expect("a key that may not", patient.put(reader, phone, body)[0], 403)
     registrar.stop()
     world.verify()
+
+
+SECRET = b"a secret of at least thirty-two bytes"
+
+
+def user_token(person, **claims):
+    """What a shop's backend signs for an app's user: RFC 7515's compact form, by HMAC."""
+
+    def part(value):
+        return base64.urlsafe_b64encode(value if isinstance(value, bytes) else json.dumps(value).encode()).rstrip(b"=")
+
+    now = now_ms() // 1000
+    claims = {"iss": "shop", "aud": "carillon", "sub": person, "iat": now, "exp": now + 600, "audiences": ["place/42"]} | claims
+    signed = part({"alg": "HS256", "kid": "1", "typ": "JWT"}) + b"." + part(claims)
+    return (signed + b"." + part(hmac.digest(SECRET, signed, "sha256"))).decode()
+
+
+@scenario(
+    "an app's users register their own phones by tokens of the shop, log in and out, and touch nobody else's", background=True
+)
+def users(harness):
+    world = RegistrarWorld(harness, "registrar-users")
+    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
+    create_key(harness, world.folder, "devices:read")
+    (world.folder / "secret").write_bytes(SECRET)
+    issuer = {"iss": "shop", "kid": "1", "alg": "HS256", "secret_file": "secret", "audiences": ["place/*"]}
+    (world.folder / "issuers.json").write_text(json.dumps([issuer]))
+    registrar = world.registrar("a").start()
+    desk = Desk(world, "x", **{"api.issuers": f"@{world.folder}/issuers.json"}).start()
+    wait_until_ready(desk)
+    phone, body = "installation-0001", {"app": "com.example.shop", "audiences": ["place/42"]}
+    body["address"] = {"kind": "installation_id", "value": "fid-1"}
+    path = f"/v1/devices/{phone}"
+    ada, ben = user_token("ada"), user_token("ben")
+    status, answer = desk.ask(ada, "PUT", path, body)
+    expect("a registration", (status, answer["person"], answer["audiences"]), (201, "ada", ["place/42"]))
+    for asked, method, more, wanted in (
+        (ada, "GET", None, 200),
+        (ben, "GET", None, 404),
+        (ben, "DELETE", None, 404),
+        # Not without the address that the phone has now.
+        (ben, "PUT", body | {"address": {"kind": "installation_id", "value": "fid-2"}}, 404),
+        (ada, "PUT", body | {"person": "ben"}, 403),
+        (ada, "PUT", body | {"audiences": ["place/43"]}, 403),
+        (user_token("ada", device="installation-0002"), "PUT", body, 404),
+        (user_token("ada", exp=now_ms() // 1000 - 3_600, iat=now_ms() // 1000 - 7_200), "PUT", body, 401),
+        (ada[:-2], "PUT", body, 401),
+    ):
+        expect(f"{method} {more}", desk.ask(asked, method, path, more)[0], wanted)
+    expect("a request", desk.ask(ada, "PUT", "/v1/requests/1", {"audience": "place/42", "message": {"title": "T"}})[0], 401)
+    # Ben logs in on Ada's phone, which shows its address.
+    expect("another login", desk.ask(ben, "PUT", path, body)[1]["person"], "ben")
+    expect("who was logged in before", desk.ask(ada, "GET", path)[0], 404)
+    for _ in range(2):
+        expect("a logout, and again, since its answer was lost", desk.ask(ben, "DELETE", f"{path}/person")[0], 204)
+    registrar.stop()
+    desk.stop(30)
+    world.verify()
+    newest = {each.key.decode(): each.value for each in world.read("subscriptions")}
+    expect(
+        "who is subscribed in the end",
+        [key for key, value in newest.items() if value],
+        [f"device/{sha256('fid-1')}|{sha256('fid-1')}"],
+    )
+    if "fid-1" in desk.log(whole=True) or ada in desk.log(whole=True):
+        expect("an address or a token in the log", True, False)
 
 
 if __name__ == "__main__":

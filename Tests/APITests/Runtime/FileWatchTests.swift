@@ -7,7 +7,7 @@ import Testing
 
 @testable import API
 
-@Suite("API: the file of keys while it runs") struct KeyWatchTests {
+@Suite("API: the file of keys while it runs") struct FileWatchTests {
     private let folder = TemporaryFolder()
     private var path: String { folder.path + "/keys.json" }
 
@@ -59,8 +59,13 @@ import Testing
             }
         }
         var taken: [[KeyEntry]] = []
-        var watch = KeyWatch(file, logger: Logger(label: "test", level: .critical))
-        let error = #expect(throws: PipelineError.self) { try watch.run(on: host) { taken.append($0.entries) } }
+        var watch = FileWatch(file, of: "api.keys", logger: Logger(label: "test", level: .critical))
+        let error = #expect(throws: PipelineError.self) {
+            try watch.run(on: host) { ring in
+                taken.append(ring.entries)
+                return ""
+            }
+        }
         #expect(taken == [[second], [first, second]])
         #expect("\(error.map { "\($0)" } ?? "")".contains("api.keys cannot be used: it cannot be read: \(path)"))
         #expect(counted.looks.withLock { $0 } == 12 + 20)

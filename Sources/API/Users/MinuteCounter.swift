@@ -1,0 +1,33 @@
+import Time
+
+/// How often something happened within a minute, by a name.
+struct MinuteCounter {
+    private struct Count {
+        var since: WallTime
+        var count: Int
+    }
+
+    /// With more names than these all are forgotten: who has so many is not bounded by this.
+    private static let mostNames = 100_000
+
+    let most: Int
+    private var counts: [String: Count] = [:]
+
+    init(most: Int) {
+        self.most = most
+    }
+
+    /// Whether it has happened less often than ``most`` within the minute.
+    func isBelow(_ name: String, at now: WallTime) -> Bool {
+        guard let count = counts[name], count.count >= most else { return true }
+        return abs(now - count.since) >= 60_000
+    }
+
+    mutating func count(_ name: String, at now: WallTime) {
+        var count = counts[name] ?? Count(since: now, count: 0)
+        if abs(now - count.since) >= 60_000 { count = Count(since: now, count: 0) }
+        count.count += 1
+        if counts.count >= Self.mostNames, counts[name] == nil { counts.removeAll() }
+        counts[name] = count
+    }
+}
