@@ -66,6 +66,7 @@ struct SettingTests {
                 "[::1]", "fe80::1%eth0", "127.0.0.1:80", "10.0.0.0/8/8",
             ]),
         "api.keys": Values(["@keys.json"], refused: ["", "keys.json", "@"]),
+        "api.issuers": Values(["@issuers.json"], refused: ["", "issuers.json", "@"]),
     ]
 
     private static func values(of setting: Setting) throws -> Values {
