@@ -100,9 +100,14 @@ public final class RegistrarService: Role, Sendable {
     private func makeContext() throws -> RegistrarContext {
         let topics = configuration.topics
         let log = try FoldedLog.ask(
-            host, configuration, topics.foldedByRegistrar, with: [topics.commands, topics.verdicts], logger: logger)
+            host, configuration, topics.foldedByRegistrar,
+            with: [topics.commands, topics.verdicts] + topics.withdrawing, logger: logger)
         configuration.warnOfUnboundedBatches(
             in: [topics.commands, topics.subscriptions], logger)
+        if topics.withdrawing.isEmpty {
+            logger.notice(
+                "topic.control is not set: what is on its way to a phone is still sent after a logout or an erasure")
+        }
         let context = RegistrarContext(host, configuration, log: log, meter: meter)
         meter.observe(context.board)
         self.context.withLock { $0 = context }

@@ -127,6 +127,15 @@ struct DeviceTests {
             decision.withdrawals == [Withdrawal(AddressHash(of: "token-a"), .audiences(["place/1", "user/17"]))])
     }
 
+    @Test("A login with a new address takes back what is on its way to the old one; a rotation alone does not")
+    func loginAndRotation() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "channel/offers"))
+        #expect(try world.decide(.put("phone", "token-b", person: "17", "channel/offers")).withdrawals.isEmpty)
+        let decision = try world.decide(.put("phone", "token-c", person: "18", "channel/offers"))
+        #expect(decision.withdrawals == [Withdrawal(AddressHash(of: "token-b"), .everything)])
+    }
+
     @Test("A logout keeps the channels, takes the person and all else that is not a channel, whoever wrote it")
     func logout() throws {
         var world = try RegistrarWorld()

@@ -16,10 +16,10 @@ extension FanOut {
 package func makeFanOut(
     _ subscriptions: [Subscription], rule: any AudienceRule = OrderAudiences(),
     maxAge: Duration = .seconds(270 * 86_400),
-    maxDevices: Int = Int.max - 1
+    maxDevices: Int = Int.max - 1, command: Int64? = nil
 ) throws -> FanOut {
     let table = SubscriptionTable.inMemory()
-    try table.apply(subscriptions.map { TableRecord($0) })
+    try table.apply(subscriptions.map { TableRecord($0, command: command) })
     var fanOut = try FanOut(audienceRule: rule, recipients: .table(table), maxAge: maxAge, maxDevices: maxDevices)
     try fanOut.beginTransaction()
     return fanOut

@@ -4,14 +4,17 @@ import Notifications
 package struct TableRecord {
     package var key: [UInt8]?
     package var value: [UInt8]?
+    /// Of the registrar, by which it was written.
+    package var command: Int64?
 
     package init(key: [UInt8]?, value: [UInt8]?) {
         self.key = key
         self.value = value
     }
 
-    package init(_ subscription: Subscription) {
+    package init(_ subscription: Subscription, command: Int64? = nil) {
         self.init(key: Array(subscription.key.utf8), value: subscription.encoded())
+        self.command = command
     }
 
     package init(removing subscription: Subscription) {
@@ -24,7 +27,9 @@ extension SubscriptionChanges {
         for (index, record) in records.enumerated() {
             withOptionalBytes(record.key) { key in
                 withOptionalBytes(record.value) { value in
-                    append(SubscriptionRecord(partition: 0, offset: Int64(index), key: key, value: value))
+                    var own = SubscriptionRecord(partition: 0, offset: Int64(index), key: key, value: value)
+                    own.command = record.command
+                    append(own)
                 }
             }
         }

@@ -65,7 +65,7 @@ package final class ControlEndpoints: Sendable {
         }
         let members: [(name: String, value: Document)] = [("request_id", .text(id)), ("status", "cancelled")]
         let (now, view) = (surroundings.now(), view())
-        guard view.isFresh(within: Self.longestSight), let since = view.cancelled.since(RequestIDHash(header), at: now),
+        guard view.isFresh(within: Self.longestSight), let since = view.cancelled.since(Hash128(header), at: now),
             now - since < Self.renewal, request.map({ $0.time <= since }) ?? true
         else { return write(.cancel(header), entry(call, why: ""), call, members) }
         let before = members + [("recorded_at", .text(since.iso8601))]

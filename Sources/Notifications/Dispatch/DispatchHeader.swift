@@ -13,6 +13,8 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
     case degraded
     /// The event's own header, if it has one of the form of ``Traceparent``.
     case traceparent
+    /// The offset of the registrar's command by which the device was subscribed, where one has subscribed it.
+    case command
     /// The id of the replay or re-drive that wrote the record, always its last header.
     case replay
 
@@ -29,6 +31,7 @@ package enum DispatchHeader: Int, CaseIterable, Sendable {
         case .requestID: "request-id"
         case .degraded: "x-degraded"
         case .traceparent: Traceparent.name
+        case .command: "command"
         case .replay: "replay"
         }
     }

@@ -37,7 +37,7 @@ extension DispatchRecord {
 
 extension Int64 {
     /// A number in decimal digits; nil if the text is empty, has any other character, or is too large.
-    init?(digits: Slice<UnsafeRawBufferPointer>) {
+    package init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
         var number: Int64 = 0
         for digit in digits {

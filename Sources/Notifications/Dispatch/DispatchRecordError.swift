@@ -22,7 +22,8 @@ extension DispatchHeader {
         case .platform: Platform.allCases.map(\.rawValue).joined(separator: " or ")
         case .source: "<topic>/<partition>/<offset>"
         case .expiresAt: "the milliseconds since 1970 in decimal digits"
-        case .audience, .eventType, .app, .orderID, .requestID, .degraded, .traceparent, .replay: "any text"
+        case .audience, .eventType, .app, .orderID, .requestID, .degraded, .traceparent, .command, .replay:
+            "any text"
         }
     }
 }

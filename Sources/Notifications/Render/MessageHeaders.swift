@@ -1,10 +1,12 @@
 import NotificationPayload
 
 /// The headers of a notification's records (docs/code.md §4). The names are written once, the values once per
-/// notification; up to three of the values are replaced for each device.
+/// notification; up to four of the values are replaced for each device.
 struct MessageHeaders: ~Copyable {
     private var text = ByteWriter(capacity: 1_024)
     private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
+    /// The digits of a device's command.
+    private let digits = UnsafeMutableRawBufferPointer.allocate(byteCount: 20, alignment: 1)
     /// The headers of every record, and those that the settings turn on.
     private let fixedCount: Int
     private var count = 0
@@ -22,7 +24,7 @@ struct MessageHeaders: ~Copyable {
             case .messageID, .platform, .source, .expiresAt, .audience: true
             case .eventType, .app, .orderID: requested.contains(header)
             // The notification's own headers, and that of a replay.
-            case .requestID, .degraded, .traceparent, .replay: false
+            case .requestID, .degraded, .traceparent, .command, .replay: false
             }
         }
         eventTypeIndex = fixed.firstIndex(of: .eventType)
@@ -35,6 +37,7 @@ struct MessageHeaders: ~Copyable {
     deinit {
         headers.deinitialize()
         headers.deallocate()
+        digits.deallocate()
     }
 
     /// Prepares an order's notification.
@@ -138,7 +141,9 @@ struct MessageHeaders: ~Copyable {
 
     /// The bytes of the names and values for one device.
     func size(for device: Device, audience: UnsafeRawBufferPointer) -> Int {
-        sharedSize + device.platform.headerValue.count + audience.count + (appIndex == nil ? 0 : device.app.count)
+        let command = device.command.map { DispatchHeader.command.bytes.count + Self.digitCount(of: $0) }
+        return sharedSize + device.platform.headerValue.count + audience.count
+            + (appIndex == nil ? 0 : device.app.count) + (command ?? 0)
     }
 
     /// The headers for one device.
@@ -150,7 +155,26 @@ struct MessageHeaders: ~Copyable {
         if let appIndex {
             headers[appIndex].value = device.app
         }
-        return UnsafeBufferPointer(rebasing: headers[..<count])
+        guard let command = device.command else { return UnsafeBufferPointer(rebasing: headers[..<count]) }
+        headers[count] = EventHeader(name: DispatchHeader.command.bytes, value: write(command))
+        return UnsafeBufferPointer(rebasing: headers[...count])
+    }
+
+    /// - Parameter number: not negative.
+    private func write(_ number: Int64) -> UnsafeRawBufferPointer {
+        let size = Self.digitCount(of: number)
+        var left = number
+        for index in (0..<size).reversed() {
+            digits[index] = UInt8(ascii: "0") + UInt8(left % 10)
+            left /= 10
+        }
+        return UnsafeRawBufferPointer(rebasing: digits[..<size])
+    }
+
+    private static func digitCount(of number: Int64) -> Int {
+        var (count, left) = (1, number / 10)
+        while left > 0 { (count, left) = (count + 1, left / 10) }
+        return count
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer, to index: Int) {

@@ -5,20 +5,25 @@ import KafkaClient
 package struct ControlFold: ~Copyable, FollowedFold {
     /// Where they would be more, the oldest leave.
     static let mostCancelled = 1_000_000
+    /// Of withdrawals and of the audiences in them; where they would be more, the oldest leave.
+    static let mostWithdrawn = 1_000_000
     /// More are ignored: there are not so many credentials.
     static let mostPauses = 1_000
 
     package private(set) var view = ControlView()
-    private let mostCancelled: Int
+    private let (mostCancelled, mostWithdrawn): (Int, Int)
     private var reader = JSONReader()
-    /// In the order of the log; one that the view has with another time was cancelled again, or taken back.
-    private var order: [(id: RequestIDHash, at: WallTime)] = []
-    /// How many of ``order`` have left.
-    private var left = 0
+    /// In the order of the log; one that the view has with another time was written again, or taken back.
+    private var cancels = Queue<(id: Hash128, at: WallTime)>()
+    private var withdrawals = Queue<(address: Hash128, command: Int64, at: WallTime)>()
+    /// See ``WithdrawalEntry/weight``.
+    private var withdrawn = 0
 
-    package init() { self.init(mostCancelled: Self.mostCancelled) }
+    package init() { self.init(mostCancelled: Self.mostCancelled, mostWithdrawn: Self.mostWithdrawn) }
 
-    init(mostCancelled: Int) { self.mostCancelled = mostCancelled }
+    init(mostCancelled: Int, mostWithdrawn: Int) {
+        (self.mostCancelled, self.mostWithdrawn) = (mostCancelled, mostWithdrawn)
+    }
 
     package mutating func take(_ records: borrowing RecordBatch) {
         for index in 0..<records.count {
@@ -43,39 +48,79 @@ package struct ControlFold: ~Copyable, FollowedFold {
             view.ignored += 1
             return
         }
-        guard let value else {
-            switch key {
-            case .cancel(let id): view.cancelled[RequestIDHash(id)] = nil
-            case .pause(let target): view.pauses[target] = nil
-            }
-            return
-        }
-        guard let entry = ControlEntry(value, &reader) else {
-            view.ignored += 1
-            return
-        }
-        switch key {
-        case .cancel(let id): cancel(RequestIDHash(id), at: time)
-        case .pause(let target):
-            if view.pauses.count >= Self.mostPauses { view.pauses = view.pauses.filter { $0.value.holds(at: time) } }
-            // A provider is one of few, whatever names of credentials there are.
-            guard target.credential == nil || view.pauses[target] != nil || view.pauses.count < Self.mostPauses else {
+        switch (key, value) {
+        case (.cancel(let id), nil): view.cancelled.since[Hash128(id)] = nil
+        case (.pause(let target), nil): view.pauses[target] = nil
+        case (.address(let address, let command), nil):
+            withdrawn -= view.withdrawn.remove(command, at: nil, of: Hash128(address))
+        case (.cancel(let id), let value?):
+            guard ControlEntry(value, &reader) != nil else {
                 view.ignored += 1
                 return
             }
-            view.pauses[target] = ControlView.Pause(entry: entry, recordedAt: time)
+            cancel(Hash128(id), at: time)
+        case (.pause(let target), let value?):
+            guard let entry = ControlEntry(value, &reader) else {
+                view.ignored += 1
+                return
+            }
+            pause(target, entry, at: time)
+        case (.address(let address, let command), let value?):
+            guard let withdrawal = WithdrawalEntry(value, &reader) else {
+                view.ignored += 1
+                return
+            }
+            withdraw(Hash128(address), .init(command: command, at: time, withdrawal: withdrawal))
         }
     }
 
-    private mutating func cancel(_ id: RequestIDHash, at time: WallTime) {
-        view.cancelled[id] = time
-        order.append((id, time))
-        while order.count - left > mostCancelled || time - order[left].at >= ControlView.longest {
-            if view.cancelled[order[left].id] == order[left].at { view.cancelled[order[left].id] = nil }
-            left += 1
+    private mutating func cancel(_ id: Hash128, at time: WallTime) {
+        view.cancelled.since[id] = time
+        cancels.append((id, time))
+        while let first = cancels.first, cancels.count > mostCancelled || time - first.at >= ControlView.longest {
+            if view.cancelled.since[first.id] == first.at { view.cancelled.since[first.id] = nil }
+            cancels.removeFirst()
         }
-        guard left > order.count / 2 else { return }
-        order.removeFirst(left)
+    }
+
+    private mutating func pause(_ target: PauseTarget, _ entry: ControlEntry, at time: WallTime) {
+        if view.pauses.count >= Self.mostPauses { view.pauses = view.pauses.filter { $0.value.holds(at: time) } }
+        // A provider is one of few, whatever names of credentials there are.
+        guard target.credential == nil || view.pauses[target] != nil || view.pauses.count < Self.mostPauses else {
+            view.ignored += 1
+            return
+        }
+        view.pauses[target] = ControlView.Pause(entry: entry, recordedAt: time)
+    }
+
+    private mutating func withdraw(_ address: Hash128, _ entry: WithdrawnPushes.Entry) {
+        withdrawn += view.withdrawn.add(entry, to: address)
+        withdrawals.append((address, entry.command, entry.at))
+        while let first = withdrawals.first,
+            withdrawn > mostWithdrawn || withdrawals.count > mostWithdrawn
+                || entry.at - first.at >= ControlView.longest
+        {
+            withdrawn -= view.withdrawn.remove(first.command, at: first.at, of: first.address)
+            withdrawals.removeFirst()
+        }
+    }
+}
+
+/// Elements that leave in the order in which they came.
+private struct Queue<Element> {
+    private var elements: [Element] = []
+    /// How many of them have left.
+    private var left = 0
+
+    var count: Int { elements.count - left }
+    var first: Element? { left < elements.count ? elements[left] : nil }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func removeFirst() {
+        left += 1
+        guard left > elements.count / 2 else { return }
+        elements.removeFirst(left)
         left = 0
     }
 }

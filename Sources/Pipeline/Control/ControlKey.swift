@@ -1,4 +1,3 @@
-import Digests
 import Notifications
 
 /// The key of a record of `topic.control`: what it is about (docs/rules.md §13).
@@ -6,6 +5,8 @@ package enum ControlKey: Equatable, Sendable {
     /// A request, by its header `request-id`.
     case cancel(String)
     case pause(PauseTarget)
+    /// An address of which older pushes are withdrawn, by the registrar's command with this offset.
+    case address(AddressHash, command: Int64)
 
     /// An id has at most 255.
     private static let mostBytes = 512
@@ -28,6 +29,11 @@ package enum ControlKey: Equatable, Sendable {
             }
             guard let platform = Platform(rawValue: name), !credential.isEmpty else { return nil }
             self = .pause(PauseTarget(platform, credential: String(decoding: credential, as: UTF8.self)))
+        case "address":
+            guard let (hash, command) = Self.split(rest), let address = AddressHash(hex: hash),
+                let command = Int64(digits: command)
+            else { return nil }
+            self = .address(address, command: command)
         default: return nil
         }
     }
@@ -42,6 +48,7 @@ package enum ControlKey: Equatable, Sendable {
         switch self {
         case .cancel(let id): "cancel/\(id)"
         case .pause(let target): "pause/\(target)"
+        case .address(let address, let command): "address/\(address.hex)/\(command)"
         }
     }
 }
@@ -61,26 +68,4 @@ package struct PauseTarget: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         credential.map { "\(platform.rawValue)/\($0)" } ?? platform.rawValue
     }
-}
-
-/// 128 bits of the SHA-256 of a request's id.
-package struct RequestIDHash: Hashable, Sendable {
-    private let first: UInt64
-    fileprivate let second: UInt64
-
-    /// - Parameter id: the header `request-id`.
-    package init(_ id: UnsafeRawBufferPointer) {
-        (first, second) = SHA256.withHash(of: id) { hash in
-            (hash.load(as: UInt64.self), hash.load(fromByteOffset: 8, as: UInt64.self))
-        }
-    }
-
-    /// - Parameter id: the header `request-id`.
-    package init(_ id: String) {
-        var id = id
-        self = id.withUTF8 { RequestIDHash(UnsafeRawBufferPointer($0)) }
-    }
-
-    /// The number of its part of ``CancelledRequests``.
-    func part(of count: Int) -> Int { Int(second % UInt64(count)) }
 }

@@ -18,6 +18,7 @@ package struct ControlView: FollowedView {
 
     package var freshSince: ContinuousClock.Instant?
     package internal(set) var cancelled = CancelledRequests()
+    package internal(set) var withdrawn = WithdrawnPushes()
     var pauses: [PauseTarget: Pause] = [:]
     /// Records that were none of a form that this version knows, or too many.
     package internal(set) var ignored = 0
@@ -35,26 +36,17 @@ package struct ControlView: FollowedView {
     }
 }
 
-/// Requests that were cancelled, each with the broker's time of the record. Parts of it are shared with its copies, so that a
-/// change copies one of them.
+/// Requests that were cancelled.
 package struct CancelledRequests: Sendable {
-    private var parts = [[RequestIDHash: WallTime]](repeating: [:], count: 1_024)
-    package private(set) var count = 0
+    /// The broker's time of the newest record that cancels one.
+    var since = SharedTable<WallTime>()
 
-    package func contains(_ id: RequestIDHash, at now: WallTime) -> Bool { since(id, at: now) != nil }
+    package var count: Int { since.count }
+
+    package func contains(_ id: Hash128, at now: WallTime) -> Bool { since(id, at: now) != nil }
 
     /// The broker's time of the newest record that cancels it; nil if none holds now.
-    package func since(_ id: RequestIDHash, at now: WallTime) -> WallTime? {
-        self[id].flatMap { now - $0 < ControlView.longest ? $0 : nil }
-    }
-
-    subscript(id: RequestIDHash) -> WallTime? {
-        get { parts[id.part(of: parts.count)][id] }
-        set {
-            let part = id.part(of: parts.count)
-            count -= parts[part].count
-            parts[part][id] = newValue
-            count += parts[part].count
-        }
+    package func since(_ id: Hash128, at now: WallTime) -> WallTime? {
+        since[id].flatMap { now - $0 < ControlView.longest ? $0 : nil }
     }
 }

@@ -52,6 +52,14 @@ package struct Withdrawal: Equatable, Sendable {
     package var address: AddressHash
     package var extent: Extent
 
+    /// Nil: all.
+    var audiences: [String]? {
+        switch extent {
+        case .everything: nil
+        case .audiences(let audiences): audiences.map(\.text)
+        }
+    }
+
     package init(_ address: AddressHash, _ extent: Extent) {
         self.address = address
         self.extent = extent

@@ -27,7 +27,7 @@ extension RegistrarCore {
             try claim(new, from: owner, at: offset, time, in: &decision)
             (reach, isOthers) = (.everything, true)
         }
-        if old != new { try leave(old, of: id, withdraws: new == nil, in: &decision) }
+        if old != new { try leave(old, of: id, withdraws: new == nil || isOthers, in: &decision) }
         if before != after { try set(id, after, in: &decision) }
         guard let address = after.live else { return }
 

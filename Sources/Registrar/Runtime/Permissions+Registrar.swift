@@ -9,6 +9,6 @@ extension Permissions {
         self.init(
             configuration.kafka, group: .named(group), transactionalIDs: .prefix("\(group)."),
             committed: [topics.commands], followed: topics.foldedByRegistrar,
-            written: topics.foldedByRegistrar + [topics.verdicts])
+            written: topics.foldedByRegistrar + [topics.verdicts] + topics.withdrawing)
     }
 }

@@ -43,4 +43,6 @@ final class RegistrarContext: RoleContext {
 extension PipelineConfiguration.Topics {
     /// The topics that a registrar's table is the fold of.
     var foldedByRegistrar: [String] { [devices, people, erasures, subscriptions] }
+    /// Where it withdraws pushes that are on their way; empty where they are not to be withdrawn.
+    var withdrawing: [String] { control.isEmpty ? [] : [control] }
 }

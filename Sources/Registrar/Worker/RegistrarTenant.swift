@@ -14,7 +14,7 @@ import Streaming
 /// partition and the transactions. Commands have one partition, so that of all registrars of a group one has it.
 struct RegistrarTenant: ~Copyable, Tenant {
     /// In the order of ``Contract/outputs``.
-    enum Output: Int { case devices, people, erasures, subscriptions, verdicts }
+    enum Output: Int { case devices, people, erasures, subscriptions, verdicts, control }
 
     /// So long after a commit the markers of its transaction are in every partition.
     private static let settled = Duration.seconds(60)
@@ -60,7 +60,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
         var contract = Contract(
             group: context.group, slot: slot, isStatic: configuration.staticMembership, inputs: [topics.commands],
             readsHeaders: false,
-            outputs: [topics.devices, topics.people, topics.erasures, topics.subscriptions, topics.verdicts],
+            outputs: [topics.devices, topics.people, topics.erasures, topics.subscriptions, topics.verdicts]
+                + topics.withdrawing,
             settings: configuration.kafka, memberSettings: configuration.consumerSettings(queues: 1),
             transactionSettings: configuration.transactionSettings,
             transactionTimeout: configuration.transactionTimeout, commitInterval: configuration.commitInterval)
@@ -134,6 +135,12 @@ struct RegistrarTenant: ~Copyable, Tenant {
         for change in decision.subscriptions {
             let record = ProducerRecord(change, for: command)
             try transaction.write(record, to: Output.subscriptions.rawValue)
+        }
+        if !context.configuration.topics.withdrawing.isEmpty {
+            for withdrawal in decision.withdrawals {
+                let key = ControlKey.address(withdrawal.address, command: command)
+                try write(.control, key.text, WithdrawalEntry.json(of: withdrawal.audiences))
+            }
         }
         let verdict = ProducerRecord(key: nil, value: decision.verdict.json(of: command), partition: 0)
         try transaction.write(verdict, to: Output.verdicts.rawValue)
@@ -241,7 +248,9 @@ struct OpenDecisions {
         verdicts[decision.verdict.word, default: 0] += 1
         devices += decision.devices.count
         people += decision.people.count
-        records += 1 + decision.devices.count + decision.people.count + decision.subscriptions.count
+        records +=
+            1 + decision.devices.count + decision.people.count + decision.subscriptions.count
+            + decision.withdrawals.count
         guard !decision.subscriptions.isEmpty else { return }
         subscriptionKeys.append((command, decision.subscriptions.map(\.key)))
     }

@@ -22,7 +22,7 @@ extension LaneCore {
         }
         take(
             HeldRecord(
-                record, RetryNote(offset: record.source, attempts: 0, used: 0), stream: stream,
+                record, RetryNote(record), stream: stream,
                 offset: record.source, usedUntil: now), state, now: now)
         return true
     }
@@ -83,7 +83,7 @@ extension LaneCore {
         let read = HeldRecord(
             record,
             note.map { waited($0, record, since: appendedAt, now: now) }
-                ?? RetryNote(offset: record.source, attempts: 0, used: 0),
+                ?? RetryNote(record),
             stream: stream, offset: offset, usedUntil: now)
         if mustHop, line?[0].offset != record.source {
             write(read, key, to: tier(after: stream), state)

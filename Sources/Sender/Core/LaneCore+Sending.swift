@@ -92,6 +92,10 @@ extension LaneCore {
                 conclude(key, .cancelled, now: now)
                 continue
             }
+            if isWithdrawn(record, now: now) {
+                conclude(key, .cancelled, reason: LaneRecord.withdrawn, now: now)
+                continue
+            }
             if kind == .broadcasts {
                 switch broadcasts.standing(of: record.record.broadcast, readAt: record.usedUntil) {
                 case .current: break
@@ -126,6 +130,14 @@ extension LaneCore {
         for index in settings.own where blocked[index] >= mostBlocked && mayUse(index) && hasOthers(index) {
             credentials[index].full.insert(kind)
         }
+    }
+
+    /// Whether its device has lost what it was written for.
+    private func isWithdrawn(_ held: HeldRecord, now: WallTime) -> Bool {
+        guard let withdrawn = control?.view.withdrawn, withdrawn.count > 0 else { return false }
+        return withdrawn.covers(
+            address: held.record.deviceHash, command: held.record.command, appended: held.note.appendedAt, at: now
+        ) { held.record.audience }
     }
 
     /// The most pushes of a kind that are held of a credential that cannot send, where there are others.

@@ -26,7 +26,9 @@ package struct LaneRecord: Equatable, Sendable {
     /// When it was appended to the dispatch topic; nil of a copy in a retry topic, which does not say.
     package var appendedAt: WallTime?
     /// Of the push of a request that has an id.
-    package var requestID: RequestIDHash?
+    package var requestID: Hash128?
+    /// The offset of the registrar's command by which its device was subscribed; nil: by none.
+    package var command: Int64?
     /// The offset of its broadcast in `topic.broadcasts`; nil of an order's, and where it does not say one.
     package var broadcast: Int64?
     /// The provider's message: the record's value.
@@ -39,6 +41,24 @@ package struct LaneRecord: Equatable, Sendable {
     package struct Header: Equatable, Sendable {
         package var name: [UInt8]
         package var value: [UInt8]?
+    }
+}
+
+extension LaneRecord {
+    /// The reason of one that its device is not to get any more.
+    static let withdrawn = "withdrawn"
+
+    /// What it was written for: the header `audience`.
+    var audience: Hash128? {
+        let audience = headers.last { $0.name.elementsEqual(DispatchHeader.audience.text.utf8) }?.value
+        return audience.map { $0.withUnsafeBytes { Hash128($0) } }
+    }
+}
+
+extension RetryNote {
+    /// Of a dispatch record that was not tried yet.
+    init(_ record: LaneRecord) {
+        self.init(offset: record.source, attempts: 0, used: 0, appendedAt: record.appendedAt)
     }
 }
 

@@ -107,6 +107,11 @@ public final class SenderMeter: Sendable {
             [.init(labels: [], value: .gauge(Double(control.view.cancelled.count)))]
         }
         metrics.observe(
+            "carillon_control_withdrawn_addresses", help: "Addresses of which topic.control withdraws older pushes."
+        ) {
+            [.init(labels: [], value: .gauge(Double(control.view.withdrawn.count)))]
+        }
+        metrics.observe(
             "carillon_control_ignored_records", help: "Records of topic.control that say nothing to this version."
         ) {
             [.init(labels: [], value: .gauge(Double(control.view.ignored)))]

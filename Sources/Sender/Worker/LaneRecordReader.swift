@@ -76,7 +76,9 @@ struct LaneRecordReader: ~Copyable {
                 environment: target.environment,
                 credential: credentials.credential(target.platform, app: target.app, target.environment),
                 expiresAt: target.expiresAt, appendedAt: stream.tier == nil ? record.timestamp : nil,
-                requestID: isControlled ? header(DispatchHeader.requestID.name).map { RequestIDHash($0) } : nil,
+                requestID: isControlled ? header(DispatchHeader.requestID.name).map { Hash128($0) } : nil,
+                command: isControlled
+                    ? SubscriptionRecord.command(header(DispatchHeader.command.name)) : nil,
                 broadcast: source.flatMap { Self.broadcast($0, in: broadcasts) },
                 value: record.value.map { Array($0) } ?? [],
                 headers: own.compactMap { header in

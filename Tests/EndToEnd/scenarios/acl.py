@@ -348,7 +348,7 @@ def one_is_missing_from_api(guarded):
 def registry(guarded):
     harness, cluster = guarded.harness, guarded.cluster
     world = harness.make_world("registry", cluster)
-    own = ("commands", "devices", "people", "erasures", "verdicts")
+    own = ("commands", "devices", "people", "erasures", "verdicts", "control")
     world.topics |= {each: f"{world.name}.{each}" for each in (*own, "requests")}
     cluster.create_topics({world.topics[each]: (1, {}) for each in (*own, "requests", "subscriptions")})
     key = create_key(harness, world.folder, "devices:write", "devices:read")
@@ -360,7 +360,8 @@ def registry(guarded):
         settings = world.settings(user) | guarded.login(user) | {"group.id": user, "api.wait": "10s"}
         return settings, left_out
 
-    settings, missing = granted("registrar", "carillon run --roles registrar", without=("Write", world.topics["verdicts"]))
+    purposes = ("carillon run --roles registrar", "carillon run --roles registrar with topic.control, in addition")
+    settings, missing = granted("registrar", *purposes, without=("Write", world.topics["verdicts"]))
     registrar = world.daemon("registrar", settings)
     registrar.arguments += ["--roles", "registrar"]
     registrar.start()
@@ -368,7 +369,7 @@ def registry(guarded):
     guarded.grant("registrar", missing)
     registrar.start()
 
-    purposes = ("carillon api", "carillon api with topic.commands, in addition")
+    purposes = ("carillon api", "carillon api with topic.commands, in addition", "carillon api with topic.control, in addition")
     settings, missing = granted("clerk", *purposes, without=("Read", world.topics["people"]))
     process = APIProcess(harness, cluster, world.folder, "clerk", **settings)
     world.daemons.append(process)
@@ -383,6 +384,8 @@ def registry(guarded):
     wait_for("a device is registered", lambda: process.ask(key, "PUT", path, body)[0] == 200, 30)
     expect("what is known of it", process.ask(key, "GET", path)[1]["address"]["state"], "live")
     expect("who is subscribed", len(cluster.read(world.topics["subscriptions"])), 3)
+    expect("a logout", process.ask(key, "DELETE", f"{path}/person")[0], 204)
+    expect("what it withdraws", len(cluster.read(world.topics["control"])), 1)
     for each in (process, registrar):
         each.stop(30)
         if each.has_line("authorization"):

@@ -15,8 +15,10 @@ from generator.inputs import event_about, subscription
 from harness.daemon import Daemon, wait_for_daemons
 from harness.http_api import APIProcess, create_key, wait_until_ready
 from harness.scenario import main, scenario
+from harness.stand_in import StandIn
 from harness.waiting import expect, now_ms
 from harness.world import check
+from model.pushes import read_requests
 from model.registrar import Registry, sha256, verify_registry
 
 TOPICS = (
@@ -30,6 +32,8 @@ TOPICS = (
     "people",
     "erasures",
     "verdicts",
+    "control",
+    "deliveries",
 )
 SIZES = {"commands": 3_000, "kills": 4}
 
@@ -256,6 +260,19 @@ def adopted(harness):
     world.verify(others={stranger.key.decode()})
 
 
+def pushes_of(world, daemon, order):
+    """An order of place 7 is there: its dispatch records, by device."""
+    end = world.cluster.ends(world.topics["events"])[0]
+    world.cluster.produce(world.topics["events"], [event_about({"id": order, "place_id": "7", "status": "pending"}, order)])
+    wait_for_daemons(
+        f"the event of {order} is processed",
+        lambda: world.cluster.committed(world.name, world.topics["events"]).get(0, 0) > end,
+        [daemon],
+    )
+    world.cluster.wait_until_readable([world.topics["dispatch"]])
+    return {each.key.decode(): each for each in world.read("dispatch") if f'"{order}\\"'.encode() in each.value}
+
+
 @scenario("a device that a command has registered gets the pushes of its place, and none after its logout", background=True)
 def chain(harness):
     class Both(Registrar):
@@ -267,25 +284,100 @@ def chain(harness):
     world.wait_until_decided()
 
     def pushed(order):
-        event = event_about({"id": order, "place_id": "7", "status": "pending"}, order)
-        end = world.cluster.ends(world.topics["events"])[0]
-        world.cluster.produce(world.topics["events"], [event])
-        wait_for_daemons(
-            f"the event of {order} is processed",
-            lambda: world.cluster.committed(world.name, world.topics["events"]).get(0, 0) > end,
-            [daemon],
-        )
-        world.cluster.wait_until_readable([world.topics["dispatch"]])
-        return [each.key.decode() for each in world.read("dispatch") if f'"{order}\\"'.encode() in each.value]
+        return pushes_of(world, daemon, order).keys()
 
     # Of an order's push to a device that has only just registered nobody says when: it is asked until it comes.
     numbers = iter(range(1, 1_000))
-    wait_for_daemons("the device gets a push", lambda: pushed(f"A{next(numbers)}") == [sha256("token-1")], [daemon])
+    wait_for_daemons("the device gets a push", lambda: pushed(f"A{next(numbers)}") == {sha256("token-1")}, [daemon])
     world.send(command(action="change_device", device="installation-0001", whole=False, person=None))
     world.wait_until_decided()
-    wait_for_daemons("it gets none after its logout", lambda: pushed(f"B{next(numbers)}") == [], [daemon])
-    expect("after the logout", pushed("C"), [])
+    wait_for_daemons("it gets none after its logout", lambda: not pushed(f"B{next(numbers)}"), [daemon])
+    expect("after the logout", set(pushed("C")), set())
     daemon.stop()
+
+
+@scenario(
+    "what waits for a phone is not sent after a logout, another login, a take-over or an erasure; what its next login gets is",
+    background=True,
+)
+def withdrawn(harness):
+    class Everything(Registrar):
+        roles = "pipeline,registrar,deliver"
+
+    world = RegistrarWorld(harness, "registrar-withdrawn")
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
+    settings = world.settings("a") | stand_in.settings()
+    daemon = world.registrar("a", Everything)
+    daemon.configure(settings)
+    phones = {number: (f"installation-000{number}", f"token-{number}", sha256(f"token-{number}")) for number in range(1, 7)}
+
+    def login(number, person, *audiences):
+        return register(*phones[number][:2], *audiences, person=person)
+
+    def outcomes(order):
+        """By phone, what became of the order's push, and why."""
+        messages = {dict(each.headers)["message-id"].decode() for each in orders[order].values()}
+        values = [json.loads(each.value) for each in world.read("deliveries")]
+        ended = {each["device"]: (each["outcome"], each.get("reason")) for each in values if each["message_id"] in messages}
+        return {number: ended[phone[2]] for number, phone in phones.items() if phone[2] in ended}
+
+    try:
+        # With credentials delivery's are among them.
+        harness.command("topics", "create", "--partitions", "1", settings=settings)
+        harness.command("deliver", "pause", "fcm", "--why", "a test", settings=settings)
+        daemon.start()
+        world.send(*(login(number, f"1{number}", "place/7", "channel/offers") for number in phones))
+        world.wait_until_decided()
+        orders, numbers = {}, iter(range(1, 1_000))
+
+        def announce(name):
+            orders[name] = pushes_of(world, daemon, name)
+            return len(orders[name])
+
+        # It takes a moment until the pipeline knows the devices.
+        wait_for_daemons("all have a push", lambda: announce(f"A{next(numbers)}") == len(phones), [daemon])
+        waiting = list(orders)[-1]
+        world.send(
+            command(action="change_device", device=phones[1][0], whole=False, person=None),
+            login(2, "22", "channel/offers"),
+            # Installed again: another device has the address.
+            register("installation-0009", "token-3", "channel/offers", person="33"),
+            command(action="erase_person", person="14"),
+            command(action="delete_device", device=phones[5][0]),
+        )
+        world.wait_until_decided()
+        harness.command("deliver", "resume", "fcm", settings=settings)
+        wait_for_daemons("all have ended", lambda: len(outcomes(waiting)) == len(phones), [daemon])
+        cancelled = ("cancelled", "withdrawn")
+        expect("what became of it", outcomes(waiting), dict.fromkeys(range(1, 6), cancelled) | {6: ("accepted", None)})
+        # An old copy of the subscriptions does not bring an erased person back.
+        old = [subscription("14", "token-4", audience="user/14", registered_at="2026-01-01T00:00:00Z"), subscription("7", "token-6")]
+        lines = world.folder / "old.jsonl"
+        lines.write_bytes(b"".join(each.value + b"\n" for each in old))
+        summary = json.loads(harness.run("subscriptions", "import", str(lines), "--json", settings=settings)[1])
+        expect("what is imported", (summary["imported"], summary["erased"]), (1, 1))
+        # The same person, at the same phone.
+        world.send(login(1, "11", "place/7"))
+        world.wait_until_decided()
+        wait_for_daemons("the next login has a push", lambda: announce(f"B{next(numbers)}") == 2, [daemon])
+        last = list(orders)[-1]
+        wait_for_daemons("it has ended", lambda: len(outcomes(last)) == 2, [daemon])
+        expect("what became of that", outcomes(last), {1: ("accepted", None), 6: ("accepted", None)})
+        daemon.stop()
+        stand_in.end()
+        asked = {(each.message, each.device) for each in read_requests(stand_in.log)}
+        forbidden = {
+            (dict(orders[name][phone[2]].headers)["message-id"].decode(), phone[2])
+            for name in orders
+            if name.startswith("A")
+            for number, phone in phones.items()
+            if number != 6 and phone[2] in orders[name]
+        }
+        expect("requests at the provider that a logout forbids", asked & forbidden, set())
+        expect("the header of a push", dict(orders[last][phones[1][2]].headers)["command"], str(len(phones) + 5).encode())
+    finally:
+        stand_in.end()
+    world.verify()
 
 
 class Desk(APIProcess):

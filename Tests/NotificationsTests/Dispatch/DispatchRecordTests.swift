@@ -29,13 +29,15 @@ struct DispatchRecordTests {
         var isDegraded: Bool
         var hasTraceparent: Bool
         var isReplayed: Bool
+        var command: Int64?
 
-        static let all = (0..<64).map { bits in
+        static let all = (0..<128).map { bits in
             HeaderSet(
                 optional: Set(
                     RenderSettings.OptionalHeader.allCases.enumerated().filter { bits >> $0.offset & 1 == 1 }
                         .map(\.element)),
-                isDegraded: bits & 8 != 0, hasTraceparent: bits & 16 != 0, isReplayed: bits & 32 != 0)
+                isDegraded: bits & 8 != 0, hasTraceparent: bits & 16 != 0, isReplayed: bits & 32 != 0,
+                command: bits & 64 == 0 ? nil : bits & 1 == 0 ? 0 : 9_007_199_254_740_993)
         }
 
         var testDescription: String { headers.map(\.text).joined(separator: ",") }
@@ -50,6 +52,7 @@ struct DispatchRecordTests {
                 case .requestID: false
                 case .degraded: isDegraded
                 case .traceparent: hasTraceparent
+                case .command: command != nil
                 case .replay: isReplayed
                 }
             }
@@ -68,7 +71,7 @@ struct DispatchRecordTests {
             batch.records[0].traceparent = memory.copy("00-ab-cd-01")
         }
         let devices: [Subscription] = [.fcm("token-1"), .apns("00fc13ad")]
-        var fanOut = try makeFanOut(devices)
+        var fanOut = try makeFanOut(devices, command: set.command)
         var renderer = MessageRenderer(settings: RenderSettings(optionalHeaders: set.optional))
         _ = try fanOut.resolve(batch, from: 0, limit: 10)
         let recipients = fanOut.recipients(of: 0, in: batch)
@@ -103,6 +106,7 @@ struct DispatchRecordTests {
                 #expect(text(record[.orderID]) == (set.optional.contains(.orderID) ? orderID : nil))
                 #expect(text(record[.degraded]) == (set.isDegraded ? "order_id" : nil))
                 #expect(text(record[.traceparent]) == (set.hasTraceparent ? "00-ab-cd-01" : nil))
+                #expect(text(record[.command]) == set.command.map { "\($0)" })
                 #expect(text(record.replayID) == (set.isReplayed ? "r1" : nil))
                 #expect(record.original.headers.count == written.headers.count)
                 for header in DispatchHeader.allCases {
@@ -157,7 +161,8 @@ struct DispatchRecordTests {
                 case .platform: _ = try record.platform
                 case .source: _ = try record.source
                 case .expiresAt: _ = try record.expiresAt
-                case .audience, .eventType, .app, .orderID, .requestID, .degraded, .traceparent, .replay: break
+                case .audience, .eventType, .app, .orderID, .requestID, .degraded, .traceparent, .command, .replay:
+                    break
                 }
             } catch {
                 found = error

@@ -13,13 +13,13 @@ struct ControlFoldTests {
     private func fold(
         most: Int = ControlFold.mostCancelled, _ records: [(key: String, value: ControlEntry?, at: WallTime)]
     ) -> ControlView {
-        var fold = ControlFold(mostCancelled: most)
+        var fold = ControlFold(mostCancelled: most, mostWithdrawn: most)
         for record in records { fold.take(key: Array(record.key.utf8), value: record.value?.json, at: record.at) }
         return fold.view
     }
 
     private func isCancelled(_ id: String, in view: ControlView, at now: WallTime = start) -> Bool {
-        view.cancelled.contains(RequestIDHash(id), at: now)
+        view.cancelled.contains(Hash128(id), at: now)
     }
 
     @Test("a cancel is of the id in its key, which may have slashes, and a null value takes it back")

@@ -29,11 +29,11 @@ struct ControlFollowerTests {
         try write(.pause(PauseTarget(.fcm)), entry)
         Thread.detachNewThread { try? follower.run(on: host) }
         try await eventually("it is at the end") { follower.view.freshSince != nil }
-        #expect(follower.view.cancelled.contains(RequestIDHash("a"), at: now))
+        #expect(follower.view.cancelled.contains(Hash128("a"), at: now))
         #expect(follower.view.pauses(at: now).map(\.pause.entry) == [entry])
         try write(.pause(PauseTarget(.fcm)), nil)
         try await eventually("it is resumed") { follower.view.pauses(at: now).isEmpty }
-        #expect(follower.view.cancelled.contains(RequestIDHash("a"), at: now) && follower.view.ignored == 0)
+        #expect(follower.view.cancelled.contains(Hash128("a"), at: now) && follower.view.ignored == 0)
         host.drain()
     }
 }

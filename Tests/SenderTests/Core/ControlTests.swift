@@ -64,6 +64,46 @@ struct ControlTests {
         #expect(outcome.outcome == .cancelled && outcome.attempts == 1 && outcome.reason == "UNAVAILABLE")
     }
 
+    /// The lane sees that the command withdraws what its address (that of every push here) has for an audience.
+    private func withdraw(_ audience: String, by command: Int64, _ lane: inout Lane, at time: WallTime) throws {
+        var fold = ControlFold()
+        let address = try #require(AddressHash(hex: Lane.record(.orders, 0).deviceHash))
+        fold.take(
+            key: Array(ControlKey.address(address, command: command).text.utf8),
+            value: WithdrawalEntry.json(of: [audience]), at: time)
+        lane.core.see(fold.view, askedAt: time, now: time)
+    }
+
+    @Test("after a logout what waits for its person is not sent and ends as cancelled; what another login gets is sent")
+    func withdrawn() throws {
+        var lane = lane()
+        lane.dispatch(device: 1, audience: "user/17", command: 5, now: start)
+        lane.dispatch(device: 2, audience: "user/17", command: 8, now: start)
+        lane.dispatch(device: 3, audience: "channel/offers", command: 5, now: start)
+        lane.dispatch(device: 4, now: start)
+        try withdraw("user/17", by: 7, &lane, at: start)
+        #expect(lane.send(now: start) == [1, 2, 3])
+        let outcomes = lane.commit(now: start).outcomes
+        #expect(outcomes.map(\.outcome) == [.cancelled] && outcomes.map(\.offset) == [0])
+        #expect(outcomes.allSatisfy { $0.attempts == 0 && $0.reason == "withdrawn" })
+    }
+
+    @Test("a push in a retry topic is withdrawn as well, also one of which only the time is known")
+    func withdrawnRetry() throws {
+        for command: Int64? in [5, nil] {
+            var lane = lane()
+            lane.dispatch(audience: "user/17", command: command, now: start)
+            lane.exchange(unavailable, status: 503, now: start)
+            let retry = try #require(lane.commit(now: start).retries.first)
+            let due = start + 10_000
+            try withdraw("user/17", by: 7, &lane, at: due)
+            lane.retry(retry, at: 0, now: due)
+            #expect(lane.send(now: due).isEmpty)
+            let outcome = try #require(lane.commit(now: due).outcomes.first)
+            #expect(outcome.outcome == .cancelled && outcome.attempts == 1 && outcome.reason == "withdrawn")
+        }
+    }
+
     @Test("a push that has expired is expired, also a cancelled one; one in flight gets its answer")
     func expiredOrInFlight() {
         var lane = lane()

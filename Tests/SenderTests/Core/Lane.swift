@@ -40,21 +40,25 @@ struct Lane {
 
     static func record(
         _ kind: PushKind = .orders, _ source: Int64, device: UInt64 = 1, expiresAt: WallTime = 100_000_000,
-        credential: Int? = 0, request: String? = nil, broadcast: Int64? = nil
+        credential: Int? = 0, request: String? = nil, broadcast: Int64? = nil, audience: String? = nil,
+        command: Int64? = nil
     ) -> LaneRecord {
-        LaneRecord(
+        let headers = audience.map { [LaneRecord.Header(name: Array("audience".utf8), value: Array($0.utf8))] }
+        return LaneRecord(
             kind: kind, partition: 0, source: source, device: device, deviceHash: String(repeating: "0a", count: 32),
             messageID: "\(kind == .orders ? "m" : "b")\(source)", platform: .fcm, credential: credential,
-            expiresAt: expiresAt, requestID: request.map { RequestIDHash($0) }, broadcast: broadcast)
+            expiresAt: expiresAt, requestID: request.map { Hash128($0) }, command: command, broadcast: broadcast,
+            headers: headers ?? [])
     }
 
     mutating func dispatch(
         _ kind: PushKind = .orders, device: UInt64 = 1, expiresAt: WallTime = 100_000_000, credential: Int? = 0,
-        request: String? = nil, broadcast: Int64? = nil, now: WallTime = 0
+        request: String? = nil, broadcast: Int64? = nil, audience: String? = nil, command: Int64? = nil,
+        now: WallTime = 0
     ) {
         let record = Self.record(
             kind, next[kind.index], device: device, expiresAt: expiresAt, credential: credential,
-            request: request, broadcast: broadcast)
+            request: request, broadcast: broadcast, audience: audience, command: command)
         logs[.dispatch(kind), default: [:]][record.source] = (record, nil, now)
         #expect(core.dispatch(record, now: now) == true)
         next[kind.index] += 1

@@ -12,7 +12,7 @@ import Testing
 struct LaneRecordReaderTests {
     /// Finds out what a lane makes of a record for FCM with this value and one more header.
     private func finding(
-        value: Int, header: Int, named name: String = "order-id", control: String = "",
+        value: Int, header: Int, named name: String = "order-id", filling fill: String = "h", control: String = "",
         from stream: LaneStream = .dispatch(.orders)
     ) throws -> LaneRecordReader.Finding {
         var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
@@ -27,7 +27,7 @@ struct LaneRecordReaderTests {
             [
                 String(repeating: "0", count: 64), String(repeating: "v", count: value), "message-id", "m", "platform",
                 "fcm",
-                "expires-at", "1", name, String(repeating: "h", count: header),
+                "expires-at", "1", name, String(repeating: fill, count: header),
             ] + (stream.tier == nil ? [] : ["\(RetryNote.header)", RetryNote(offset: 7, attempts: 1, used: 0).text])
         let bytes = texts.map { text in
             let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
@@ -49,8 +49,29 @@ struct LaneRecordReaderTests {
                 Issue.record("not read")
                 continue
             }
-            #expect(record.requestID == (isRequest && !control.isEmpty ? RequestIDHash("hhh") : nil))
+            #expect(record.requestID == (isRequest && !control.isEmpty ? Hash128("hhh") : nil))
         }
+    }
+
+    @Test(
+        "§13: by which command its device was subscribed is read where topic.control is set; what is no number says none"
+    )
+    func command() throws {
+        for (name, control, digits) in [
+            ("command", "control", true), ("command", "", false), ("other", "control", false),
+        ] {
+            let found = try finding(value: 2, header: 3, named: name, filling: "1", control: control)
+            guard case .own(let record, _) = found else {
+                Issue.record("not read")
+                continue
+            }
+            #expect(record.command == (digits ? 111 : nil))
+        }
+        guard case .own(let record, _) = try finding(value: 2, header: 3, named: "command", control: "control") else {
+            Issue.record("not read")
+            return
+        }
+        #expect(record.command == nil)
     }
 
     @Test(

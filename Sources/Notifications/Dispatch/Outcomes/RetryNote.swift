@@ -1,6 +1,6 @@
 /// What a record of a retry topic says besides its dispatch record: the value of its header `delivery`, which is
-/// `v1 o=<offset> a=<attempts> u=<used>` and, where they are known, `f=<first>`, `t=<last>`, `b=<not before>`,
-/// `s=<status>` and `r=<reason>`.
+/// `v1 o=<offset> a=<attempts> u=<used>` and, where they are known, `w=<appended>`, `f=<first>`, `t=<last>`,
+/// `b=<not before>`, `s=<status>` and `r=<reason>`.
 package struct RetryNote: Equatable, Sendable {
     package static var header: StaticString { "delivery" }
 
@@ -13,6 +13,8 @@ package struct RetryNote: Equatable, Sendable {
     package var attempts: Int
     /// How long it has been tried when this was written, pauses not counted, in milliseconds.
     package var used: Int64
+    /// When the dispatch record was appended to its topic.
+    package var appendedAt: WallTime?
     /// When the first and the last request were sent.
     package var firstSentAt: WallTime?
     package var lastSentAt: WallTime?
@@ -24,12 +26,14 @@ package struct RetryNote: Equatable, Sendable {
     package var reason: String?
 
     package init(
-        offset: Int64, attempts: Int, used: Int64, firstSentAt: WallTime? = nil, lastSentAt: WallTime? = nil,
+        offset: Int64, attempts: Int, used: Int64, appendedAt: WallTime? = nil, firstSentAt: WallTime? = nil,
+        lastSentAt: WallTime? = nil,
         notBefore: WallTime? = nil, status: Int? = nil, reason: String? = nil
     ) {
         self.offset = offset
         self.attempts = attempts
         self.used = used
+        self.appendedAt = appendedAt
         self.firstSentAt = firstSentAt
         self.lastSentAt = lastSentAt
         self.notBefore = notBefore
@@ -39,6 +43,7 @@ package struct RetryNote: Equatable, Sendable {
 
     package var text: String {
         var text = "v1 o=\(offset) a=\(attempts) u=\(used)"
+        if let appendedAt { text += " w=\(appendedAt.milliseconds)" }
         if let firstSentAt { text += " f=\(firstSentAt.milliseconds)" }
         if let lastSentAt { text += " t=\(lastSentAt.milliseconds)" }
         if let notBefore { text += " b=\(notBefore.milliseconds)" }
@@ -54,6 +59,7 @@ package struct RetryNote: Equatable, Sendable {
         var offset: Int64?
         var attempts: Int64?
         var used: Int64?
+        var appendedAt: WallTime?
         var firstSentAt: WallTime?
         var lastSentAt: WallTime?
         var notBefore: WallTime?
@@ -64,6 +70,7 @@ package struct RetryNote: Equatable, Sendable {
             case "o": offset = MetadataWords.number(value, 0...Int64.max)
             case "a": attempts = MetadataWords.number(value, Self.counts)
             case "u": used = MetadataWords.number(value, Self.times)
+            case "w": appendedAt = Self.time(value)
             case "f": firstSentAt = Self.time(value)
             case "t": lastSentAt = Self.time(value)
             case "b": notBefore = Self.time(value)
@@ -74,8 +81,8 @@ package struct RetryNote: Equatable, Sendable {
         }
         guard let offset, let attempts, let used else { return nil }
         self.init(
-            offset: offset, attempts: Int(attempts), used: used, firstSentAt: firstSentAt, lastSentAt: lastSentAt,
-            notBefore: notBefore, status: status.map { Int($0) }, reason: reason)
+            offset: offset, attempts: Int(attempts), used: used, appendedAt: appendedAt, firstSentAt: firstSentAt,
+            lastSentAt: lastSentAt, notBefore: notBefore, status: status.map { Int($0) }, reason: reason)
     }
 
     private static func time(_ value: Substring) -> WallTime? {

@@ -169,10 +169,11 @@ struct LaneOffsetTests {
     func note() {
         var note = RetryNote(offset: 4_711, attempts: 2, used: 1_500)
         #expect(note.text == "v1 o=4711 a=2 u=1500" && RetryNote(note.text) == note)
+        note.appendedAt = 5
         note.firstSentAt = 10
         note.lastSentAt = 20
         note.notBefore = 30
-        #expect(note.text == "v1 o=4711 a=2 u=1500 f=10 t=20 b=30" && RetryNote(note.text + " z=1") == note)
+        #expect(note.text == "v1 o=4711 a=2 u=1500 w=5 f=10 t=20 b=30" && RetryNote(note.text + " z=1") == note)
         for text in [
             "", "v2 o=1 a=1 u=1", "v1 a=1 u=1", "v1 o=-1 a=1 u=1", "v1 o=1 a=x u=1", "v1 o=1 a=1 u", "v1 o=1 a=1",
         ] {
@@ -193,7 +194,8 @@ struct LaneOffsetTests {
     @Test(
         "another word that cannot be read is as good as none: its push is sent all the same",
         arguments: [
-            "f=-1", "t=-1", "b=-1", "f=x", "b=1.5", "t=+1", "f=9223372036854775807", "b=253402300800000", "s=99",
+            "w=-1", "f=-1", "t=-1", "b=-1", "f=x", "b=1.5", "t=+1", "f=9223372036854775807", "b=253402300800000",
+            "s=99",
             "s=1000", "s=-1", "r=\u{7F}", "r=é", "r=\(String(repeating: "x", count: 65))",
         ])
     func foreignWords(_ word: String) {

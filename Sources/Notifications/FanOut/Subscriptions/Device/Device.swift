@@ -36,12 +36,21 @@ package struct Device {
         Self.time(Int64(littleEndian: (appStart - 8).loadUnaligned(as: Int64.self)))
     }
 
+    /// The offset of the registrar's command by which the device is subscribed; nil where somebody else has subscribed it.
+    /// Its 8 bytes are before those of the time of registration.
+    package var command: Int64? {
+        let command = Int64(littleEndian: (appStart - 16).loadUnaligned(as: Int64.self))
+        return command == Self.noCommand ? nil : command
+    }
+
     private static func time(_ milliseconds: Int64) -> WallTime? {
         milliseconds == unknownTime ? nil : WallTime(milliseconds: milliseconds)
     }
 
     /// Stands for "the subscription does not say when".
     static let unknownTime = Int64.min
+    /// Stands for "no command of the registrar's".
+    static let noCommand: Int64 = -1
 
     /// Whether it was last seen more than `maxAge` milliseconds before `time` (docs/rules.md §5.3 row 20).
     package func isStale(at time: WallTime, maxAge: Int64) -> Bool {

@@ -37,10 +37,12 @@ public struct DeviceList: ~Copyable {
             rejected += 1
             return false
         }
-        // As in the table's entries, the time of registration is right before the app; a resolver does not report it.
-        let bytes = arena.allocate(40 + token.utf8.count + app.utf8.count)
-        bytes.storeBytes(of: Device.unknownTime.littleEndian, toByteOffset: 32, as: Int64.self)
-        let appStart = bytes + 40
+        // As in the table's entries, the command and the time of registration are right before the app; a resolver does not
+        // report them.
+        let bytes = arena.allocate(48 + token.utf8.count + app.utf8.count)
+        bytes.storeBytes(of: Device.noCommand.littleEndian, toByteOffset: 32, as: Int64.self)
+        bytes.storeBytes(of: Device.unknownTime.littleEndian, toByteOffset: 40, as: Int64.self)
+        let appStart = bytes + 48
         let tokenStart = appStart + app.utf8.count
         copy(token, to: tokenStart)
         copy(app, to: appStart)

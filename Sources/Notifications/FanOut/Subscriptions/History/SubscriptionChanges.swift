@@ -91,7 +91,7 @@ package struct SubscriptionChanges: ~Copyable {
         }
         let start = bytes.count
         add(entry, valueCount: 0)
-        TableEntry.append(fields, platform, to: &bytes)
+        TableEntry.append(fields, platform, command: record.command, to: &bytes)
         changes[changes.count - 1].valueCount = bytes.count - start - TableEntry.keyCount
     }
 

@@ -6,6 +6,8 @@ package struct SubscriptionRecord {
     /// Nil: a tombstone, which unsubscribes.
     package var value: UnsafeRawBufferPointer?
     package var partitioning: Partitioning
+    /// The offset of the registrar's command that it was written for; nil: somebody else has written it.
+    package var command: Int64?
 
     /// Whether it is in the partition of its key. In any other it changes nothing (docs/rules.md §4.4).
     package enum Partitioning: Sendable {
@@ -36,6 +38,11 @@ package struct SubscriptionRecord {
 
     /// The header of a record that the registrar has written. Its value is the offset of the command that it was written for.
     package static let commandHeader = "command"
+
+    /// The offset that the value of ``commandHeader`` says; nil: it says none.
+    package static func command(_ header: UnsafeRawBufferPointer?) -> Int64? {
+        header.flatMap { Int64(digits: $0) }
+    }
 
     /// Whether the value of ``sinceHeader`` is 1 to 18 digits: any other is as if it were not there.
     package static func isRotation(_ since: UnsafeRawBufferPointer?) -> Bool {

@@ -2,17 +2,17 @@ import NotificationPayload
 import StateStore
 
 /// How the table stores a device. Key: 16 bytes of the audience's SHA-256 and the 32 bytes of the token's. Value: a
-/// head of 25 bytes, the app, the token, the locale. Numbers are little-endian.
+/// head of 33 bytes, the app, the token, the locale. Numbers are little-endian.
 ///
 /// One entry per device, so that 100,000 devices of one audience load in linear time (docs/code.md §7).
 package enum TableEntry {
     /// Written into every value and into the checkpoint: a table of another version is wiped and filled again (ADR 30).
-    package static let version: UInt8 = 5
+    package static let version: UInt8 = 6
     package static let audienceCount = 16
     package static let keyCount = 48
-    private static let headCount = 25
+    private static let headCount = 33
 
-    /// The offsets of the head's fields. ``Device/registeredAt`` reads its field relative to the app.
+    /// The offsets of the head's fields. ``Device/registeredAt`` and ``Device/command`` read theirs relative to the app.
     private enum Layout {
         static let version = 0
         static let kind = 1
@@ -22,11 +22,16 @@ package enum TableEntry {
         static let tokenCount = 6
         static let lastSeen = 8
         static let localeCount = 16
-        static let registeredAt = 17
+        static let command = 17
+        static let registeredAt = 25
     }
 
     /// Appends the value of a valid subscription.
-    static func append(_ fields: SubscriptionFields, _ platform: Platform, to values: inout ByteWriter) {
+    ///
+    /// - Parameter command: see ``SubscriptionRecord/command``.
+    static func append(
+        _ fields: SubscriptionFields, _ platform: Platform, command: Int64?, to values: inout ByteWriter
+    ) {
         let needsEscaping = Device.needsEscaping(fields.token) || Device.needsEscaping(fields.app)
         let kind = fields.kind ?? platform.usualKind
         let locale = fields.storedLocale
@@ -41,6 +46,8 @@ package enum TableEntry {
                 of: UInt16(fields.token.count).littleEndian, toByteOffset: Layout.tokenCount, as: UInt16.self)
             store(fields.lastSeenAt, at: Layout.lastSeen, in: head)
             head.storeBytes(of: UInt8(locale.count), toByteOffset: Layout.localeCount, as: UInt8.self)
+            head.storeBytes(
+                of: (command ?? Device.noCommand).littleEndian, toByteOffset: Layout.command, as: Int64.self)
             store(fields.registeredAt, at: Layout.registeredAt, in: head)
             values.append(UnsafeRawBufferPointer(head))
         }

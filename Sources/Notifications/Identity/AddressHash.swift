@@ -1,5 +1,4 @@
 import Digests
-import Notifications
 
 /// The SHA-256 of an address, 32 bytes: what a device is called wherever its address is not needed.
 package struct AddressHash: Hashable, Sendable {
