@@ -61,6 +61,7 @@ WRONG = {
         {"audiences": None},
         {"new_credential": "secret"},
     ],
+    "notifications.receipts.value": [{"version": 2}, {"message_id": ""}, {"device": "a"}, {"kind": "read"}, {"at": "now"}],
     "notifications.verdicts.value": [{"command": -1}, {"verdict": "done"}, {"reason": "invalid"}, {"verdict": "refused"}],
     "notifications.devices.key": ["too-short", 4711],
     "notifications.devices.value": [

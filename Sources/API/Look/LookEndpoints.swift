@@ -107,12 +107,13 @@ package final class LookEndpoints: Sendable {
         let now = surroundings.now()
         let from = try call.time("from", now: now) ?? now - 3_600_000
         let to = try call.time("to", now: now)
-        let (topic, configuration, logger) = (configuration.topics.deliveries, configuration, logger)
+        let (configuration, logger) = (configuration, logger)
         return try reads.reply(to: call) { turn in
             var log = try KafkaLog(ReplayContext(configuration, turn, now: now, logger: logger))
-            let summary = try log.summarize(topic, from: from, to: to) { _, _ in }
+            let summary = try log.summarize(configuration.topics, from: from, to: to) { _, _ in }
             return call.response(
-                .ok, json: try JSONOutput.text(DeliverySummaryReport(summary, topic: topic, from: from, to: to)))
+                .ok, json: try JSONOutput.text(DeliverySummaryReport(summary, configuration.topics, from: from, to: to))
+            )
         }
     }
 }
@@ -238,6 +239,7 @@ extension LookEndpoints {
                     "topic": ["type": "string"], "from": ["type": "string"], "to": ["type": "string"],
                     "total": ["$ref": "#/components/schemas/Tally"],
                     "others": ["$ref": "#/components/schemas/Tally"], "unreadable": ["type": "integer"],
+                    "receipts": ["type": "array", "items": receipts], "other_receipts": ["type": "integer"],
                     "groups": [
                         "type": "array",
                         "items": [
@@ -253,6 +255,14 @@ extension LookEndpoints {
                 ],
             ]
         ),
+    ]
+
+    private static let receipts: Document = [
+        "type": "object", "required": ["platform", "app", "received", "opened", "dismissed"],
+        "properties": [
+            "platform": ["type": "string"], "app": ["type": "string"], "received": ["type": "integer"],
+            "opened": ["type": "integer"], "dismissed": ["type": "integer"],
+        ],
     ]
 
     private static let tally: Document = [

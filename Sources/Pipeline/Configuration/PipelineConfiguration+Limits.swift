@@ -97,6 +97,7 @@ extension PipelineConfiguration {
                 ("topic.control", topics.control), ("topic.commands", topics.commands),
                 ("topic.devices", topics.devices), ("topic.people", topics.people),
                 ("topic.erasures", topics.erasures), ("topic.verdicts", topics.verdicts),
+                ("topic.receipts", topics.receipts),
             ] + delivery.retryTopics(of: topics.dispatch).map { ("topic.dispatch", $0) } + broadcastTopics
         let named = all.filter { !$0.1.isEmpty }
         return named.enumerated().compactMap { index, topic in

@@ -116,6 +116,8 @@ extension PipelineConfiguration {
         public var journal = "notifications.journal"
         /// What became of each push; only `carillon deliver` writes it.
         public var deliveries = "notifications.deliveries"
+        /// What phones say of pushes; empty: they are not asked. Only `carillon api` writes it.
+        public var receipts = ""
 
         public init() {}
 

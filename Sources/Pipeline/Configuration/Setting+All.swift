@@ -44,6 +44,9 @@ extension Setting {
             "topic.control", \.configuration.topics.control,
             "What is cancelled and paused, compacted; there is none by default. `carillon deliver` follows it."),
         .optionalName(
+            "topic.receipts", \.configuration.topics.receipts,
+            "What phones say of pushes; there is none by default. `carillon api` writes it."),
+        .optionalName(
             "topic.commands", \.configuration.topics.commands,
             "What is to be changed of devices and people; there is none by default. The role `registrar` decides it."),
         .name(

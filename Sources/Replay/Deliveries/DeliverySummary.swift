@@ -35,6 +35,12 @@ package struct DeliverySummary: Sendable {
         }
     }
 
+    /// What receipts are told apart by.
+    package struct ReceiptGroup: Hashable, Sendable {
+        package var platform: Platform
+        package var app: String
+    }
+
     /// More are counted together: providers' reasons are theirs to invent.
     package static let mostGroups = 1_000
 
@@ -44,6 +50,19 @@ package struct DeliverySummary: Sendable {
     package private(set) var others = Tally()
     /// Records that are no outcomes.
     package var unreadable = 0
+
+    package private(set) var receipts: [ReceiptGroup: [Receipt.Kind: Int]] = [:]
+    /// Of apps for which there was no room.
+    package private(set) var otherReceipts = 0
+
+    package mutating func note(_ receipt: Receipt) {
+        let group = ReceiptGroup(platform: receipt.platform, app: receipt.app)
+        guard receipts[group] != nil || receipts.count < Self.mostGroups else {
+            otherReceipts += 1
+            return
+        }
+        receipts[group, default: [:]][receipt.kind, default: 0] += 1
+    }
 
     package mutating func note(_ record: DeliveryRecord) {
         total.note(record)

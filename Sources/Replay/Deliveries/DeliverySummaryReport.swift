@@ -20,6 +20,15 @@ package struct DeliverySummaryReport: Encodable, Sendable {
         }
     }
 
+    /// What phones of an app have said.
+    package struct Receipts: Encodable, Sendable {
+        package var platform: Platform
+        package var app: String
+        package var received: Int
+        package var opened: Int
+        package var dismissed: Int
+    }
+
     package var topic: String
     package var from: WallTime
     package var to: WallTime?
@@ -28,10 +37,14 @@ package struct DeliverySummaryReport: Encodable, Sendable {
     package private(set) var groups: [Group]
     /// Those of more kinds than are told apart.
     package private(set) var others: DeliverySummary.Tally?
+    /// By platform and app; absent without `topic.receipts`.
+    package private(set) var receipts: [Receipts]?
+    /// Of more apps than are told apart.
+    package private(set) var otherReceipts: Int?
     private var unreadable: Int
 
-    package init(_ summary: DeliverySummary, topic: String, from: WallTime, to: WallTime?) {
-        self.topic = topic
+    package init(_ summary: DeliverySummary, _ topics: PipelineConfiguration.Topics, from: WallTime, to: WallTime?) {
+        topic = topics.deliveries
         self.from = from
         self.to = to
         total = summary.total
@@ -41,5 +54,13 @@ package struct DeliverySummaryReport: Encodable, Sendable {
         }
         others = summary.others.count > 0 ? summary.others : nil
         unreadable = summary.unreadable
+        guard !topics.receipts.isEmpty else { return }
+        otherReceipts = summary.otherReceipts > 0 ? summary.otherReceipts : nil
+        receipts = summary.receipts.map { group, counts in
+            Receipts(
+                platform: group.platform, app: group.app, received: counts[.received] ?? 0,
+                opened: counts[.opened] ?? 0, dismissed: counts[.dismissed] ?? 0)
+        }
+        .sorted { ($0.app, $0.platform.rawValue) < ($1.app, $1.platform.rawValue) }
     }
 }

@@ -35,15 +35,23 @@ extension KafkaLog {
         return unreadable
     }
 
-    /// Counts the outcomes from a time on.
+    /// Counts the outcomes from a time on, and with `topic.receipts` what phones have said.
     ///
-    /// - Parameter to: nil: the end of the topic.
+    /// - Parameter to: nil: the end of the topics.
     package mutating func summarize(
-        _ topic: String, from: WallTime, to: WallTime?, progress: (Int, Double) -> Void
+        _ topics: PipelineConfiguration.Topics, from: WallTime, to: WallTime?, progress: (Int, Double) -> Void
     ) throws -> DeliverySummary {
         var summary = DeliverySummary()
-        summary.unreadable = try readDeliveries(try range(of: topic, from: from, to: to), of: topic) { outcome, _ in
+        let outcomes = topics.deliveries
+        summary.unreadable = try readDeliveries(try range(of: outcomes, from: from, to: to), of: outcomes) {
+            outcome, _ in
             summary.note(outcome)
+        } progress: {
+            progress($0, $1)
+        }
+        guard !topics.receipts.isEmpty else { return summary }
+        try readReceipts(try range(of: topics.receipts, from: from, to: to), of: topics.receipts) {
+            summary.note($0)
         } progress: {
             progress($0, $1)
         }

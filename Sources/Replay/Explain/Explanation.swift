@@ -34,6 +34,8 @@ package struct Explanation: Equatable, Sendable {
         package var redriven: [Redriven] = []
         /// What became of its records and of their copies at the provider, by position; nil: not known.
         package var outcomes: [Coordinates: DeliveryRecord]?
+        /// What its phone has said of it, and when by the phone's clock.
+        package var receipts: [Receipt.Kind: WallTime] = [:]
         /// From which the app makes the URL that a tap opens; nil if it has none (docs/rules.md §5.5).
         package var deepLink: DeepLinkKeys?
 

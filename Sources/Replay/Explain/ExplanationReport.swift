@@ -9,12 +9,20 @@ package struct ExplanationReport: Encodable, Sendable {
             package var at: RecordPosition
         }
 
+        package struct Said: Encodable, Sendable {
+            package var kind: Receipt.Kind
+            /// By the phone's clock.
+            package var at: WallTime
+        }
+
         package var messageID: String
         package var device: String
         package var at: [RecordPosition]
         package var redriven: [Redriven]
         /// What became of its records at the provider; absent if that is not known.
         package var outcomes: [PushOutcome]?
+        /// What its phone has said; absent without `topic.receipts`.
+        package var receipts: [Said]?
         /// The URL that a tap opens.
         package var opens: String?
     }
@@ -83,6 +91,11 @@ package struct ExplanationReport: Encodable, Sendable {
                 redriven: push.redriven.map { .init(id: $0.id, at: $0.position.position(in: topics.dispatch)) },
                 outcomes: push.outcomes.map { found in push.allPositions.compactMap { found[$0].map(PushOutcome.init) }
                 },
+                receipts: topics.receipts.isEmpty
+                    ? nil
+                    : Receipt.Kind.allCases.compactMap { kind in
+                        push.receipts[kind].map { Push.Said(kind: kind, at: $0) }
+                    },
                 opens: push.deepLink.flatMap { links.url(for: $0) })
         }
         fields = explanation.sources

@@ -33,6 +33,7 @@ extension ReplaySession {
             into: ExplainSink(subject, configuration, index: index, refusals: refusals, history: history)
         ).finish()
         try addOutcomes(to: &explanations)
+        try addReceipts(to: &explanations)
         return explanations
     }
 

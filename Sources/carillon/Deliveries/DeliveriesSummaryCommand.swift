@@ -8,7 +8,8 @@ struct DeliveriesSummaryCommand: ParsableCommand {
         abstract: "Count outcomes by platform, credential, app, outcome, status and reason.",
         discussion: """
             Reads topic.deliveries from a time to its end. REQUESTS are those that may have reached the provider; P50 and \
-            P99 are the time from the first to the last of them, at most 1/32 too long.
+            P99 are the time from the first to the last of them, at most 1/32 too long. With topic.receipts also what \
+            phones have said in that time.
             """,
         examples: [
             ("carillon deliveries summary --from -1h", "The outcomes of the last hour."),
@@ -34,11 +35,11 @@ struct DeliveriesSummaryCommand: ParsableCommand {
         let to = ReplayOptions.time(to, now: now)
         let summary = try ReplayWork.withContext(configuration, now: now) { context in
             var log = try KafkaLog(context)
-            return try log.summarize(topic, from: from, to: to) { context.progress(.outcomes, $0, $1) }
+            return try log.summarize(configuration.topics, from: from, to: to) { context.progress(.outcomes, $0, $1) }
         }
         try Output.print(
             DeliverySummaryReport(
-                summary, topic: topic, from: from, to: to),
+                summary, configuration.topics, from: from, to: to),
             json: json)
         if summary.unreadable > 0 {
             let count = ProgressLine.grouped(summary.unreadable)

@@ -3,7 +3,7 @@ import Replay
 extension DeliverySummaryReport: Report {
     var rows: [Row] {
         let range = "from \(from)" + (to.map { " to \($0)" } ?? "")
-        guard total.count > 0 else { return [.line("\(topic) has no outcomes \(range).")] }
+        guard total.count > 0 else { return [.line("\(topic) has no outcomes \(range).")] + receiptRows }
         var table = TextTable([
             "OUTCOMES", "REQUESTS", "P50", "P99", "PLATFORM", "CREDENTIAL", "OUTCOME", "STATUS", "REASON",
             "APP",
@@ -11,7 +11,18 @@ extension DeliverySummaryReport: Report {
         for group in groups { table.append(Self.numbers(group.tally) + group.cells) }
         var rows: [Row] = [.table(table)]
         if let others { rows.append(.line("of more kinds than \(DeliverySummary.mostGroups): \(Self.text(others))")) }
-        return rows + [.line("all \(range): \(Self.text(total))")]
+        return rows + [.line("all \(range): \(Self.text(total))")] + receiptRows
+    }
+
+    private var receiptRows: [Row] {
+        guard let receipts, !receipts.isEmpty else { return [] }
+        var table = TextTable(["RECEIVED", "OPENED", "DISMISSED", "PLATFORM", "APP"])
+        for said in receipts {
+            let counts = [said.received, said.opened, said.dismissed].map { ProgressLine.grouped($0) }
+            table.append(counts + [said.platform.rawValue, said.app])
+        }
+        let others = otherReceipts.map { Row.line("of more apps: \(ProgressLine.counted($0, "receipt"))") }
+        return [.table(table)] + (others.map { [$0] } ?? [])
     }
 
     private static func text(_ tally: DeliverySummary.Tally) -> String {

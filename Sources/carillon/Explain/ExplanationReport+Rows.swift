@@ -43,9 +43,13 @@ extension ExplanationReport: Report {
         }
         for push in pushes {
             lines.append("  \(push.messageID) to \(push.device.prefix(12))… \(found(push))")
-            guard let outcomes = push.outcomes else { continue }
-            let positions = push.at + push.redriven.map(\.at)
-            lines += PushOutcome.lines(outcomes, at: positions, in: topics.deliveries).map { "    \($0)" }
+            if let outcomes = push.outcomes {
+                let positions = push.at + push.redriven.map(\.at)
+                lines += PushOutcome.lines(outcomes, at: positions, in: topics.deliveries).map { "    \($0)" }
+            }
+            if let said = push.receipts, !said.isEmpty {
+                lines.append("    its phone: " + said.map { "\($0.kind.rawValue) at \($0.at)" }.joined(separator: ", "))
+            }
         }
         // Each URL once: of a list of orders there are several.
         for (index, push) in pushes.enumerated() {

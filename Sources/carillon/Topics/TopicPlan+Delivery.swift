@@ -26,6 +26,16 @@ extension TopicPlan {
             }
     }
 
+    /// What phones say of pushes.
+    static func receipts(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> TopicPlan {
+        make(
+            .receipts, names.receipts, premises.partitions, premises,
+            [
+                .init("cleanup.policy", "delete", .exactly, "each record is a phone's word of one push"),
+                .init("retention.ms", "\(30 * day)", .initial, "30 days to look at them, as at the outcomes"),
+            ])
+    }
+
     /// What is cancelled and paused.
     static func control(_ names: PipelineConfiguration.Topics, _ premises: Premises) -> TopicPlan {
         // Nothing in it holds longer than 28 days; clocks may differ by a day.

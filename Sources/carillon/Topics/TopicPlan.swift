@@ -10,13 +10,13 @@ struct TopicPlan: Sendable {
         case broadcastJournal = "broadcast-journal"
         case broadcastDispatch = "broadcast-dispatch"
         case broadcastRetry = "broadcast-retry"
-        case control, commands, devices, people, erasures, verdicts
+        case control, commands, devices, people, erasures, verdicts, receipts
 
         /// Whether its number of partitions depends on the load; the others are small.
         var growsWithLoad: Bool {
             switch self {
             case .events, .requests, .subscriptions, .dispatch, .deliveries, .retry: true
-            case .broadcastDispatch, .broadcastRetry, .devices, .people: true
+            case .broadcastDispatch, .broadcastRetry, .devices, .people, .receipts: true
             case .deadLetters, .journal, .broadcasts, .broadcastJournal, .control: false
             case .commands, .erasures, .verdicts: false
             }
@@ -104,6 +104,7 @@ extension TopicPlan {
             + (names.broadcasts.isEmpty ? [] : broadcasts(names, premises))
             + (names.control.isEmpty ? [] : [control(names, premises)])
             + (names.commands.isEmpty ? [] : registrar(names, premises))
+            + (names.receipts.isEmpty ? [] : [receipts(names, premises)])
             + (premises.retryTopics.map { delivery(names, $0, premises) } ?? [])
     }
 

@@ -40,7 +40,7 @@ struct DeliveriesCommandTests {
         refused.firstSentAt = 0
         refused.lastSentAt = 0
         for each in [record(.expired), refused, refused] { summary.note(each) }
-        let report = DeliverySummaryReport(summary, topic: "notifications.deliveries", from: .epoch, to: nil)
+        let report = DeliverySummaryReport(summary, PipelineConfiguration.Topics(), from: .epoch, to: nil)
         #expect(
             report.text == """
                 OUTCOMES  REQUESTS  P50   P99   PLATFORM  CREDENTIAL  OUTCOME  STATUS  REASON            APP
@@ -62,11 +62,33 @@ struct DeliveriesCommandTests {
                 ["platform": "fcm", "outcome": "expired", "tally": ["outcomes": 1, "requests": 1]],
             ])
         let none = DeliverySummaryReport(
-            DeliverySummary(), topic: "notifications.deliveries", from: .epoch, to: WallTime(milliseconds: 1_000))
+            DeliverySummary(), PipelineConfiguration.Topics(), from: .epoch, to: WallTime(milliseconds: 1_000))
         #expect(
             none.text
                 == "notifications.deliveries has no outcomes from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:01.000Z.\n"
         )
+    }
+
+    @Test("with topic.receipts what phones say is a table of its own, also without outcomes")
+    func receipts() throws {
+        var summary = DeliverySummary()
+        summary.note(
+            Receipt(.opened, of: "m", device: "d", at: .epoch, platform: .apns, app: "com.example.shop"))
+        var topics = PipelineConfiguration.Topics()
+        topics.receipts = "notifications.receipts"
+        let report = DeliverySummaryReport(summary, topics, from: .epoch, to: nil)
+        #expect(
+            report.text == """
+                notifications.deliveries has no outcomes from 1970-01-01T00:00:00.000Z.
+                RECEIVED  OPENED  DISMISSED  PLATFORM  APP
+                0         1       0          apns      com.example.shop
+
+                """)
+        let said = try #require(try object(try report.json())["receipts"] as? [NSDictionary])
+        let wanted: NSDictionary = [
+            "platform": "apns", "app": "com.example.shop", "received": 0, "opened": 1, "dismissed": 0,
+        ]
+        #expect(said == [wanted])
     }
 
     @Test("times are written in milliseconds, then in seconds, then in minutes")

@@ -22,6 +22,7 @@ import Testing
         var names = namesWithBroadcasts
         names.control = "notifications.control"
         names.commands = "notifications.commands"
+        names.receipts = "notifications.receipts"
         return names
     }
 
@@ -62,14 +63,14 @@ import Testing
             Set(TopicPlan.all(names, premises).map(\.role))
         }
         let base = roles.subtracting(broadcasts).subtracting(delivery).subtracting(registrar)
-            .subtracting([.requests, .broadcastRetry, .control])
+            .subtracting([.requests, .broadcastRetry, .control, .receipts])
         #expect(planned(names) == base)
         #expect(planned(namesWithRequests) == base.union([.requests]))
         #expect(planned(namesWithBroadcasts) == base.union(broadcasts).union([.requests]))
         #expect(planned(names, .init(retryTopics: retryTopics)) == base.union(delivery))
         let all = TopicPlan.Premises(retryTopics: retryTopics, broadcastRetryTopics: broadcastRetryTopics)
         #expect(planned(namesWithAll, all) == roles)
-        #expect(planned(namesWithBroadcasts, all) == roles.subtracting(registrar).subtracting([.control]))
+        #expect(planned(namesWithBroadcasts, all) == roles.subtracting(registrar).subtracting([.control, .receipts]))
     }
 
     @Test("the broker measures what others write: of subscriptions it must, of events it is advised")

@@ -1,4 +1,5 @@
 import Notifications
+import Pipeline
 import TestSupport
 import Testing
 
@@ -69,5 +70,26 @@ struct DeliverySummaryTests {
         }
         #expect(summary.groups.count == DeliverySummary.mostGroups && summary.others.count == 10)
         #expect(summary.total.count == 2 * DeliverySummary.mostGroups + 10)
+    }
+
+    @Test("what phones say is counted by platform, app and kind; of more apps than there is room for all together")
+    func receipts() {
+        var summary = DeliverySummary()
+        func said(_ kind: Receipt.Kind, app: String = "a", _ platform: Platform = .fcm) {
+            summary.note(Receipt(kind, of: "m", device: "d", at: 0, platform: platform, app: app))
+        }
+        said(.received)
+        said(.received)
+        said(.opened)
+        said(.opened, .apns)
+        for index in 0..<DeliverySummary.mostGroups { said(.dismissed, app: "app-\(index)") }
+        #expect(summary.receipts.count == DeliverySummary.mostGroups && summary.otherReceipts == 2)
+        #expect(summary.total.count == 0)
+        var topics = PipelineConfiguration.Topics()
+        #expect(DeliverySummaryReport(summary, topics, from: 0, to: nil).receipts == nil)
+        topics.receipts = "notifications.receipts"
+        let report = DeliverySummaryReport(summary, topics, from: 0, to: nil)
+        #expect(report.receipts?.prefix(2).map { [$0.received, $0.opened, $0.dismissed] } == [[0, 1, 0], [2, 1, 0]])
+        #expect(report.receipts?.first?.platform == .apns && report.otherReceipts == 2)
     }
 }

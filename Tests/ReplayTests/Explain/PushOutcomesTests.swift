@@ -132,4 +132,35 @@ struct PushOutcomesTests {
         let line = try #require(lines(told([.sample(outcome, at: 5)])).first { $0.contains("/0/5: ") })
         #expect(line.hasSuffix(", no request"), "\(line)")
     }
+
+    private func receipt(
+        _ kind: Receipt.Kind, _ messageID: String = "msg-1", device: String = device, at time: WallTime
+    )
+        -> Receipt
+    {
+        Receipt(kind, of: messageID, device: device, at: time, platform: .fcm, app: "com.example.shop")
+    }
+
+    @Test("what a phone has said of a push is told below it, of each kind the first; what is said of others is not")
+    func receipts() throws {
+        var explanations = explanations
+        var receipts = PushReceipts(of: explanations)
+        let other = String(repeating: "0b", count: 32)
+        for said in [
+            receipt(.opened, at: 9_000), receipt(.opened, at: 5_000), receipt(.received, at: 4_000),
+            receipt(.dismissed, "msg-3", at: 1), receipt(.dismissed, device: other, at: 1),
+        ] { receipts.note(said) }
+        Array(Self.device.utf8).withUnsafeBytes { #expect(receipts.wants($0)) }
+        Array(other.utf8).withUnsafeBytes { #expect(!receipts.wants($0)) }
+        receipts.add(to: &explanations)
+        #expect(explanations[0].pushes.map(\.receipts) == [[.received: 4_000, .opened: 5_000], [:]])
+
+        var topics = PipelineConfiguration.Topics()
+        #expect(try document(explanations[0])[0]["receipts"] == nil)
+        topics.receipts = "notifications.receipts"
+        let report = ExplanationReport(explanations[0], topics)
+        let line = "    its phone: received at 1970-01-01T00:00:04.000Z, opened at 1970-01-01T00:00:05.000Z"
+        #expect(report.text.split(separator: "\n").filter { $0.contains("its phone") } == [Substring(line)])
+        #expect(report.pushes.map { $0.receipts?.map(\.kind) } == [[.received, .opened], []])
+    }
 }
