@@ -199,9 +199,10 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "API", "Arguments", "Broadcasts", "carillon", "Console", "HTTPServer", "KafkaClient",
+                "API", "Arguments", "Broadcasts", "carillon", "Console", "HTTPServer", "JSONReader", "KafkaClient",
                 "NotificationPayload",
-                "Notifications", "Pipeline", "ProviderStandIn", "Replay", "Telemetry", "TestSupport",
+                "Notifications", "Pipeline", "ProviderStandIn", "Registrar", "Replay", "StateStore", "Telemetry",
+                "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],

@@ -288,6 +288,48 @@ def chain(harness):
     daemon.stop()
 
 
+@scenario("on the command line devices and people are shown, changed and erased as the registrar decides", background=True)
+def cli(harness):
+    world = RegistrarWorld(harness, "registrar-cli")
+    registrar = world.registrar("a").start()
+    phones = ["installation-0001", "installation-0002"]
+    world.send(*(register(phone, f"token-{phone}", "place/7", person="17") for phone in phones))
+    world.wait_until_decided()
+
+    def carillon(*words, expected=0, **more):
+        code, output, errors = harness.run(*words, settings=world.settings("operator"), **more)
+        expect(f"the exit code of {' '.join(words)}: {errors}", code, expected)
+        if any(f"token-{phone}" in output + errors for phone in phones):
+            expect("a token on the command line", True, False)
+        return output, errors
+
+    device = json.loads(carillon("devices", "show", phones[0], "--json")[0])
+    expect("a device", (device["address"]["sha256"], device["person"]), (sha256(f"token-{phones[0]}"), "17"))
+    carillon("people", "audiences", "17", "channel/offers")
+    person = json.loads(carillon("people", "show", "17", "--json")[0])
+    expect("a person", (person["audiences"], [each["device"] for each in person["devices"]]), (["channel/offers"], phones))
+    for words in (("subscribe", "--platform", "fcm", "--app", "com.example.shop"), ("unsubscribe",)):
+        warned = carillon(*words, "--audience", "place/9", input=f"token-{phones[0]}".encode())[1]
+        expect("who has the address", f"the device {phones[0]} has this address" in warned, True)
+    carillon("devices", "forget", phones[0])
+    carillon("devices", "forget", phones[0], expected=1)
+    erased = json.loads(carillon("people", "erase", "17", "--yes", "--json")[0])
+    expect("an erasure", (erased["devices"], erased["erased_at"][:2]), (1, "20"))
+    carillon("people", "show", "17", expected=1)
+    world.send(register(phones[1], "token-3"))
+    world.wait_until_decided()
+    registrar.stop()
+    # Nobody decides; the next registrar does.
+    recorded, why = carillon("devices", "forget", phones[1], "--timeout", "1s", "--json", expected=75)
+    expect("what is recorded", ("no registrar is running?" in why, json.loads(recorded)["status"]), (True, "recorded"))
+    registrar.start()
+    world.wait_until_decided()
+    carillon("devices", "show", phones[1], expected=1)
+    registrar.stop()
+    expect("the last verdict", world.verdicts()[-1]["verdict"], "gone")
+    world.verify()
+
+
 class Desk(APIProcess):
     """One instance of `carillon api` for devices, on the topics of a registrar's world."""
 
