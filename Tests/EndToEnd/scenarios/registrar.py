@@ -4,9 +4,11 @@ killed, and whatever becomes of the table."""
 import base64
 import hmac
 import json
+import os
 import pathlib
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -15,7 +17,7 @@ from generator.inputs import event_about, subscription
 from harness.daemon import Daemon, wait_for_daemons
 from harness.http_api import APIProcess, create_key, wait_until_ready
 from harness.scenario import main, scenario
-from harness.waiting import expect, now_ms
+from harness.waiting import PATIENCE, Skipped, expect, now_ms
 from harness.world import check
 from model.registrar import Registry, sha256, verify_registry
 
@@ -414,19 +416,24 @@ def user_token(person, **claims):
     return (signed + b"." + part(hmac.digest(SECRET, signed, "sha256"))).decode()
 
 
+def desk_for_users(world):
+    """An API that believes `user_token`, once it is ready."""
+    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
+    (world.folder / "secret").write_bytes(SECRET)
+    issuer = {"iss": "shop", "kid": "1", "alg": "HS256", "secret_file": "secret", "audiences": ["place/*", "channel/*"]}
+    (world.folder / "issuers.json").write_text(json.dumps([issuer]))
+    desk = Desk(world, "x", **{"api.issuers": f"@{world.folder}/issuers.json"}).start()
+    wait_until_ready(desk)
+    return desk
+
+
 @scenario(
     "an app's users register their own phones by tokens of the shop, log in and out, and touch nobody else's", background=True
 )
 def users(harness):
     world = RegistrarWorld(harness, "registrar-users")
-    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
     create_key(harness, world.folder, "devices:read")
-    (world.folder / "secret").write_bytes(SECRET)
-    issuer = {"iss": "shop", "kid": "1", "alg": "HS256", "secret_file": "secret", "audiences": ["place/*"]}
-    (world.folder / "issuers.json").write_text(json.dumps([issuer]))
-    registrar = world.registrar("a").start()
-    desk = Desk(world, "x", **{"api.issuers": f"@{world.folder}/issuers.json"}).start()
-    wait_until_ready(desk)
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
     phone, body = "installation-0001", {"app": "com.example.shop", "audiences": ["place/42"]}
     body["address"] = {"kind": "installation_id", "value": "fid-1"}
     path = f"/v1/devices/{phone}"
@@ -463,6 +470,45 @@ def users(harness):
     )
     if "fid-1" in desk.log(whole=True) or ada in desk.log(whole=True):
         expect("an address or a token in the log", True, False)
+
+
+@scenario("the sample app registers a phone, keeps it over a new address and another login, and logs out", background=True)
+def app(harness):
+    program = os.environ.get("RECEIVING_APP")
+    if not program:
+        raise Skipped("it needs the sample app, which RECEIVING_APP names")
+    world = RegistrarWorld(harness, "registrar-app")
+    key = create_key(harness, world.folder, "devices:read")
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
+    store = world.folder / "phone.json"
+
+    def start(fid, person=None, token=None, *audiences):
+        """One start of the app: how it has ended, and what the server has then."""
+        words = ["--register", f"http://127.0.0.1:{desk.port}", "--store", store, "--fid", fid]
+        words += ["--person", person] if person else []
+        if token:
+            (world.folder / "token").write_text(user_token(token, audiences=["place/42", "channel/offers"]))
+            words += ["--token", world.folder / "token"]
+        for audience in audiences:
+            words += ["--audience", audience]
+        done = subprocess.run([program, *words], capture_output=True, text=True, timeout=60 * PATIENCE)
+        known = desk.ask(key, "GET", f"/v1/devices/{json.loads(store.read_text())['id']}")[1]
+        return done.stdout.strip(), known.get("person"), known.get("audiences"), known.get("address", {}).get("sha256")
+
+    own = ["channel/offers", "place/42"]
+    expect("the first start", start("fid-1", "ada", "ada", *own), ("registered", "ada", own, sha256("fid-1")))
+    kept = json.loads(store.read_text())
+    expect("the next start", start("fid-1", "ada", "ada", *own), ("registered", "ada", own, sha256("fid-1")))
+    expect("what it keeps then", json.loads(store.read_text()), kept)
+    expect("a new address", start("fid-2", "ada", "ada", *own), ("registered", "ada", own, sha256("fid-2")))
+    expect("another login", start("fid-2", "ben", "ben", "place/42"), ("registered", "ben", ["place/42"], sha256("fid-2")))
+    # With a device credential a logout needs no token.
+    token = None if kept.get("secret") else "ben"
+    expect("a logout", start("fid-2", None, token), ("loggedOut", None, [], sha256("fid-2")))
+    expect("the devices", len({each.key for each in world.read("devices")}), 1)
+    registrar.stop()
+    desk.stop(30)
+    world.verify()
 
 
 if __name__ == "__main__":
