@@ -41,7 +41,7 @@ struct DeviceLog {
         let end = limit.map { ContinuousClock.now + $0 }
         var kafka = try KafkaLog(
             configuration, logger: configuration.clientSink, isStopped: { end.map { .now >= $0 } ?? false },
-            patience: limit ?? .seconds(30))
+            patience: .seconds(limit == nil ? 30 : 5))
         var bounds = try kafka.bounds(of: topic)
         let partitions = Int32(bounds.count)
         if let only {

@@ -1,5 +1,6 @@
 import NotificationPayload
 import Notifications
+import Pipeline
 import Testing
 
 @testable import Registrar
@@ -170,5 +171,22 @@ import Testing
         #expect(try subscribe("token-1", settings: []).errors.isEmpty)
         let gone = try registrar.carillon("unsubscribe", "--audience", "place/7", input: "token-1")
         #expect(gone.status == 0 && gone.output.hasPrefix("unsubscribed place/7|") && gone.errors.contains(warning))
+    }
+
+    @Test("a topic of devices that takes too long to read, or is not there, costs the warning alone")
+    func ownerIsNotKnown() throws {
+        let registrar = try MockRegistrar()
+        defer { registrar.stop() }
+        try registrar.write(try registration(Self.phone, "token-1"))
+        try registrar.waitForVerdicts(1)
+        var configuration = PipelineConfiguration(
+            kafka: registrar.settings, stateDirectory: "/nonexistent", rules: try ExtractionRules())
+        let hash = AddressHash(of: "token-1")
+        let late = AddressOwner.warnings(of: hash, configuration, within: .zero)
+        #expect(
+            late.count == 1 && late[0].hasSuffix(": notifications.devices takes longer than 0ms to read"), "\(late)")
+        configuration.kafka = ["bootstrap.servers": "127.0.0.1:1"]
+        let absent = AddressOwner.warnings(of: hash, configuration, within: .zero)
+        #expect(absent.count == 1 && absent[0].contains("was not found out: "), "\(absent)")
     }
 }
