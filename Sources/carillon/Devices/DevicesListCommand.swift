@@ -24,11 +24,11 @@ struct DevicesListCommand: ParsableCommand {
             ),
         ])
 
-    @Option(help: "The devices on which this person is logged in; may be repeated.", valueName: "id")
+    @Option(help: "The devices on which this person is logged in.", valueName: "id")
     var person: [PersonID] = []
     @Option(
         name: [.customLong("address-sha256")],
-        help: "The devices that have this address, or had it last; may be repeated.", valueName: "hex")
+        help: "The devices that have this address, or had it last.", valueName: "hex")
     var addressSHA256: [AddressHash] = []
     @Flag(help: "Print JSON lines.") var json: Bool
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
