@@ -11,6 +11,7 @@ let package = Package(
         .library(name: "Registrar", targets: ["Registrar"]),
         .library(name: "KafkaClient", targets: ["KafkaClient"]),
         .library(name: "NotificationPayload", targets: ["NotificationPayload"]),
+        .library(name: "DeviceRegistration", targets: ["DeviceRegistration"]),
         .library(name: "CarillonTesting", targets: ["CarillonTesting"]),
     ],
     targets: [
@@ -28,6 +29,7 @@ let package = Package(
         // Small machinery: each stands alone.
         .target(name: "Time"),
         .target(name: "NotificationPayload"),
+        .target(name: "DeviceRegistration", dependencies: ["NotificationPayload"]),
         .target(name: "Digests", dependencies: ["COpenSSL"]),
         .target(name: "JSONReader", dependencies: ["CSimdJSON"]),
         .target(name: "WholeFile"),
@@ -130,6 +132,8 @@ let package = Package(
             name: "provider-stand-in", dependencies: ["Digests", "ProviderStandIn"],
             path: "Tests/ProviderStandInServer"),
         .testTarget(name: "NotificationPayloadTests", dependencies: ["NotificationPayload", "TestSupport"]),
+        .testTarget(
+            name: "DeviceRegistrationTests", dependencies: ["DeviceRegistration", "NotificationPayload"]),
         .testTarget(name: "JSONReaderTests", dependencies: ["JSONReader"]),
         .testTarget(name: "StateStoreTests", dependencies: ["StateStore", "TestSupport"]),
         .testTarget(name: "KafkaClientTests", dependencies: ["CRDKafka", "KafkaClient"]),
@@ -199,9 +203,10 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "API", "Arguments", "Broadcasts", "carillon", "Console", "HTTPServer", "KafkaClient",
+                "API", "Arguments", "Broadcasts", "carillon", "Console", "HTTPServer", "JSONReader", "KafkaClient",
                 "NotificationPayload",
-                "Notifications", "Pipeline", "ProviderStandIn", "Replay", "Telemetry", "TestSupport",
+                "Notifications", "Pipeline", "ProviderStandIn", "Registrar", "Replay", "StateStore", "Telemetry",
+                "TestSupport",
             ]),
     ],
     swiftLanguageModes: [.v6],

@@ -6,7 +6,11 @@ let package = Package(
     dependencies: [.package(name: "carillon", path: "../..")],
     targets: [
         .executableTarget(
-            name: "receiving-app", dependencies: [.product(name: "NotificationPayload", package: "carillon")]),
+            name: "receiving-app",
+            dependencies: [
+                .product(name: "DeviceRegistration", package: "carillon"),
+                .product(name: "NotificationPayload", package: "carillon"),
+            ]),
         .testTarget(
             name: "ReceivingAppTests",
             dependencies: ["receiving-app", .product(name: "NotificationPayload", package: "carillon")]),

@@ -23,8 +23,8 @@ struct Carillon: ParsableCommand {
             CommandGroup(
                 "Send",
                 [
-                    SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self, NotifyCommand.self,
-                    CancelCommand.self, BroadcastCommand.self,
+                    SubscribeCommand.self, UnsubscribeCommand.self, SubscriptionsCommand.self, DevicesCommand.self,
+                    PeopleCommand.self, NotifyCommand.self, CancelCommand.self, BroadcastCommand.self,
                 ]),
             CommandGroup(
                 "Look", [ExplainCommand.self, ScheduleCommand.self, DeliveriesCommand.self, RenderCommand.self]),

@@ -147,8 +147,9 @@ class ContractOfThePage(unittest.TestCase):
 
 class CodeOfThePage(unittest.TestCase):
     def test_what_is_said_to_be_of_a_file_is_in_it(self):
-        blocks = re.findall(r"```swift\n// (Examples/\S+)\n(.*?)```", PAGE.read_text(), re.S)
-        self.assertEqual(len(blocks), 1)
+        pages = PAGE.read_text() + (ROOT / "docs/registering.md").read_text()
+        blocks = re.findall(r"```swift\n// (Examples/\S+)\n(.*?)```", pages, re.S)
+        self.assertEqual(len(blocks), 2)
         for path, code in blocks:
             self.assertIn(code, (ROOT / path).read_text())
 

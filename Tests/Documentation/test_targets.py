@@ -162,6 +162,10 @@ class Targets(unittest.TestCase):
         checked = subprocess.run([*command, *files], capture_output=True, text=True)
         self.assertEqual(checked.returncode, 0, checked.stderr)
 
+    def test_the_registration_of_an_app_imports_the_payload_alone(self):
+        used = set().union(*(imports(path) for path in sources(targets()["DeviceRegistration"])))
+        self.assertEqual(used, {"NotificationPayload"})
+
     def test_the_stages_do_no_io(self):
         for name in PURE:
             self.assertTrue(reached(name).isdisjoint({"KafkaClient", "Telemetry", "Hosting", "Pipeline"}), name)

@@ -5,12 +5,13 @@ import Foundation
 struct Confirmation {
     /// What is done once it is confirmed.
     enum Deed {
-        case send, resend, putBack, delete, cancel, move
+        case send, resend, putBack, delete, erase, cancel, move
 
         var warning: String {
             switch self {
             case .send, .resend, .putBack: "This notifies people."
             case .delete: "This deletes subscriptions."
+            case .erase: "This erases a person."
             case .cancel: "This cancels a broadcast."
             case .move: "Whoever is subscribed anew gets pushes from now on."
             }
@@ -21,6 +22,7 @@ struct Confirmation {
             case .send, .resend: "nothing was sent"
             case .putBack: "nothing was put back"
             case .delete: "nothing was deleted"
+            case .erase: "nothing was erased"
             case .cancel: "nothing was cancelled"
             case .move: "nothing was moved"
             }
@@ -29,7 +31,7 @@ struct Confirmation {
         /// The options that a script lacks, and the exit code then.
         fileprivate func missing(_ count: Int) -> (options: String, code: ExitCode) {
             switch self {
-            case .send, .cancel: ("--yes or --confirm \(count)", .usage)
+            case .send, .cancel, .erase: ("--yes or --confirm \(count)", .usage)
             case .resend, .putBack, .delete, .move: ("--confirm \(count)", .configuration)
             }
         }

@@ -11,7 +11,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case usage = 64
     /// A defect, or a record that cannot be written anywhere.
     case defect = 70
-    /// Not done in time: not drained, or no broker answered. Nothing is lost; retry.
+    /// Not done in time: not drained, no broker answered, or no registrar has decided. Nothing is lost; retry.
     case notInTime = 75
     /// Authentication or authorization was refused.
     case notPermitted = 77

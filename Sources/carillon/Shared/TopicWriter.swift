@@ -40,10 +40,17 @@ struct TopicWriter: ~Copyable {
     mutating func writeAndLocate(
         key: String, value: [UInt8]
     ) throws(KafkaError) -> RecordPosition? {
-        try producer.produce(ProducerRecord(key: Array(key.utf8), value: value), to: topic, tag: Producer.timedTag)
+        try writeAndLocate(ProducerRecord(key: Array(key.utf8), value: value))
+    }
+
+    mutating func writeAndLocate(_ record: ProducerRecord) throws(KafkaError) -> RecordPosition? {
+        try producer.produce(record, to: topic, tag: Producer.timedTag)
         try finish()
         return producer.takeAppendPosition().map { RecordPosition(name, $0.partition, $0.offset) }
     }
+
+    /// When the broker appended the record that was located last; nil where the topic does not say.
+    mutating func takeAppendTime() -> WallTime? { producer.takeAppendTime() }
 
     /// Waits until everything is written.
     mutating func finish(timeout: Duration = .seconds(60)) throws(KafkaError) {

@@ -11,7 +11,8 @@ struct SubscribeCommand: ParsableCommand {
         commandName: "subscribe",
         abstract: "Subscribe a device to an audience.",
         discussion: "The token is read from standard input or a file, so that it reaches neither the shell's history "
-            + "nor the list of processes.",
+            + "nor the list of processes. Where topic.commands is set and a device of the registrar has the token, it "
+            + "says so: the app's next start may undo this.",
         examples: [
             (
                 "carillon subscribe --audience place/42 --platform fcm --app com.example.shop < token.txt",
@@ -57,5 +58,6 @@ struct SubscribeCommand: ParsableCommand {
             key: subscription.key, value: subscription.encoded(), headers: rotation.headers(now: now))
         try writer.finish()
         Terminal.write("subscribed \(subscription.key)\n")
+        AddressOwner.warn(of: SubscriptionKey.tokenHash(of: subscription.token), configuration)
     }
 }

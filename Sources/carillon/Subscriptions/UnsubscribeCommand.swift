@@ -7,7 +7,8 @@ struct UnsubscribeCommand: ParsableCommand {
         commandName: "unsubscribe",
         abstract: "Unsubscribe a device from an audience.",
         discussion: "Reads the topic first, to find the subscription also where a producer has put it into a wrong "
-            + "partition. If there is none, it says so and ends with 1.",
+            + "partition. If there is none, it says so and ends with 1. Where topic.commands is set and a device of the "
+            + "registrar has the token, it says so: the app's next start may undo this.",
         examples: [
             ("carillon unsubscribe --audience place/42 < token.txt", "By its token."),
             (
@@ -50,5 +51,6 @@ struct UnsubscribeCommand: ParsableCommand {
         for stray in state.misplaced where stray.value != nil {
             Terminal.write("it was misplaced in partition \(stray.partition), and belongs in \(state.home)\n")
         }
+        AddressOwner.warn(of: key.tokenHash, configuration)
     }
 }

@@ -4,9 +4,11 @@ killed, and whatever becomes of the table."""
 import base64
 import hmac
 import json
+import os
 import pathlib
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -16,7 +18,7 @@ from harness.daemon import Daemon, wait_for_daemons
 from harness.http_api import APIProcess, create_key, wait_until_ready
 from harness.scenario import main, scenario
 from harness.stand_in import StandIn
-from harness.waiting import expect, now_ms
+from harness.waiting import PATIENCE, Skipped, expect, now_ms
 from harness.world import check
 from model.pushes import read_requests
 from model.registrar import Registry, sha256, verify_registry
@@ -351,7 +353,10 @@ def withdrawn(harness):
         cancelled = ("cancelled", "withdrawn")
         expect("what became of it", outcomes(waiting), dict.fromkeys(range(1, 6), cancelled) | {6: ("accepted", None)})
         # An old copy of the subscriptions does not bring an erased person back.
-        old = [subscription("14", "token-4", audience="user/14", registered_at="2026-01-01T00:00:00Z"), subscription("7", "token-6")]
+        old = [
+            subscription("14", "token-4", audience="user/14", registered_at="2026-01-01T00:00:00Z"),
+            subscription("7", "token-6"),
+        ]
         lines = world.folder / "old.jsonl"
         lines.write_bytes(b"".join(each.value + b"\n" for each in old))
         summary = json.loads(harness.run("subscriptions", "import", str(lines), "--json", settings=settings)[1])
@@ -377,6 +382,48 @@ def withdrawn(harness):
         expect("the header of a push", dict(orders[last][phones[1][2]].headers)["command"], str(len(phones) + 5).encode())
     finally:
         stand_in.end()
+    world.verify()
+
+
+@scenario("on the command line devices and people are shown, changed and erased as the registrar decides", background=True)
+def cli(harness):
+    world = RegistrarWorld(harness, "registrar-cli")
+    registrar = world.registrar("a").start()
+    phones = ["installation-0001", "installation-0002"]
+    world.send(*(register(phone, f"token-{phone}", "place/7", person="17") for phone in phones))
+    world.wait_until_decided()
+
+    def carillon(*words, expected=0, **more):
+        code, output, errors = harness.run(*words, settings=world.settings("operator"), **more)
+        expect(f"the exit code of {' '.join(words)}: {errors}", code, expected)
+        if any(f"token-{phone}" in output + errors for phone in phones):
+            expect("a token on the command line", True, False)
+        return output, errors
+
+    device = json.loads(carillon("devices", "show", phones[0], "--json")[0])
+    expect("a device", (device["address"]["sha256"], device["person"]), (sha256(f"token-{phones[0]}"), "17"))
+    carillon("people", "audiences", "17", "channel/offers")
+    person = json.loads(carillon("people", "show", "17", "--json")[0])
+    expect("a person", (person["audiences"], [each["device"] for each in person["devices"]]), (["channel/offers"], phones))
+    for words in (("subscribe", "--platform", "fcm", "--app", "com.example.shop"), ("unsubscribe",)):
+        warned = carillon(*words, "--audience", "place/9", input=f"token-{phones[0]}".encode())[1]
+        expect("who has the address", f"the device {phones[0]} has this address" in warned, True)
+    carillon("devices", "forget", phones[0])
+    carillon("devices", "forget", phones[0], expected=1)
+    erased = json.loads(carillon("people", "erase", "17", "--yes", "--json")[0])
+    expect("an erasure", (erased["devices"], erased["erased_at"][:2]), (1, "20"))
+    carillon("people", "show", "17", expected=1)
+    world.send(register(phones[1], "token-3"))
+    world.wait_until_decided()
+    registrar.stop()
+    # Nobody decides; the next registrar does.
+    recorded, why = carillon("devices", "forget", phones[1], "--timeout", "1s", "--json", expected=75)
+    expect("what is recorded", ("no registrar is running?" in why, json.loads(recorded)["status"]), (True, "recorded"))
+    registrar.start()
+    world.wait_until_decided()
+    carillon("devices", "show", phones[1], expected=1)
+    registrar.stop()
+    expect("the last verdict", world.verdicts()[-1]["verdict"], "gone")
     world.verify()
 
 
@@ -464,19 +511,24 @@ def user_token(person, **claims):
     return (signed + b"." + part(hmac.digest(SECRET, signed, "sha256"))).decode()
 
 
+def desk_for_users(world):
+    """An API that believes `user_token`, once it is ready."""
+    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
+    (world.folder / "secret").write_bytes(SECRET)
+    issuer = {"iss": "shop", "kid": "1", "alg": "HS256", "secret_file": "secret", "audiences": ["place/*", "channel/*"]}
+    (world.folder / "issuers.json").write_text(json.dumps([issuer]))
+    desk = Desk(world, "x", **{"api.issuers": f"@{world.folder}/issuers.json"}).start()
+    wait_until_ready(desk)
+    return desk
+
+
 @scenario(
     "an app's users register their own phones by tokens of the shop, log in and out, and touch nobody else's", background=True
 )
 def users(harness):
     world = RegistrarWorld(harness, "registrar-users")
-    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
     create_key(harness, world.folder, "devices:read")
-    (world.folder / "secret").write_bytes(SECRET)
-    issuer = {"iss": "shop", "kid": "1", "alg": "HS256", "secret_file": "secret", "audiences": ["place/*"]}
-    (world.folder / "issuers.json").write_text(json.dumps([issuer]))
-    registrar = world.registrar("a").start()
-    desk = Desk(world, "x", **{"api.issuers": f"@{world.folder}/issuers.json"}).start()
-    wait_until_ready(desk)
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
     phone, body = "installation-0001", {"app": "com.example.shop", "audiences": ["place/42"]}
     body["address"] = {"kind": "installation_id", "value": "fid-1"}
     path = f"/v1/devices/{phone}"
@@ -513,6 +565,45 @@ def users(harness):
     )
     if "fid-1" in desk.log(whole=True) or ada in desk.log(whole=True):
         expect("an address or a token in the log", True, False)
+
+
+@scenario("the sample app registers a phone, keeps it over a new address and another login, and logs out", background=True)
+def app(harness):
+    program = os.environ.get("RECEIVING_APP")
+    if not program:
+        raise Skipped("it needs the sample app, which RECEIVING_APP names")
+    world = RegistrarWorld(harness, "registrar-app")
+    key = create_key(harness, world.folder, "devices:read")
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
+    store = world.folder / "phone.json"
+
+    def start(fid, person=None, token=None, *audiences):
+        """One start of the app: how it has ended, and what the server has then."""
+        words = ["--register", f"http://127.0.0.1:{desk.port}", "--store", store, "--fid", fid]
+        words += ["--person", person] if person else []
+        if token:
+            (world.folder / "token").write_text(user_token(token, audiences=["place/42", "channel/offers"]))
+            words += ["--token", world.folder / "token"]
+        for audience in audiences:
+            words += ["--audience", audience]
+        done = subprocess.run([program, *words], capture_output=True, text=True, timeout=60 * PATIENCE)
+        known = desk.ask(key, "GET", f"/v1/devices/{json.loads(store.read_text())['id']}")[1]
+        return done.stdout.strip(), known.get("person"), known.get("audiences"), known.get("address", {}).get("sha256")
+
+    own = ["channel/offers", "place/42"]
+    expect("the first start", start("fid-1", "ada", "ada", *own), ("registered", "ada", own, sha256("fid-1")))
+    kept = json.loads(store.read_text())
+    expect("the next start", start("fid-1", "ada", "ada", *own), ("registered", "ada", own, sha256("fid-1")))
+    expect("what it keeps then", json.loads(store.read_text()), kept)
+    expect("a new address", start("fid-2", "ada", "ada", *own), ("registered", "ada", own, sha256("fid-2")))
+    expect("another login", start("fid-2", "ben", "ben", "place/42"), ("registered", "ben", ["place/42"], sha256("fid-2")))
+    # With a device credential a logout needs no token.
+    token = None if kept.get("secret") else "ben"
+    expect("a logout", start("fid-2", None, token), ("loggedOut", None, [], sha256("fid-2")))
+    expect("the devices", len({each.key for each in world.read("devices")}), 1)
+    registrar.stop()
+    desk.stop(30)
+    world.verify()
 
 
 if __name__ == "__main__":

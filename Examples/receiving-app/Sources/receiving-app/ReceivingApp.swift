@@ -10,9 +10,18 @@ import NotificationPayload
 /// file with the templates of deep links, as `carillon explain` reads them; without it no push has a link. With
 /// `--json` each push is printed as what the app gets to know of it, repeats too. Lines that are no dispatch records are
 /// skipped.
+///
+/// `--register` registers the phone instead, as ``Registration`` says.
 @main
 enum ReceivingApp {
-    static func main() {
+    static func main() async {
+        if CommandLine.arguments.dropFirst().first == "--register" {
+            guard let registration = Registration(Array(CommandLine.arguments.dropFirst(2))) else {
+                print("--register: an address of the API, then --store, --fid, --person, --token, --locale, --audience")
+                exit(64)
+            }
+            return print(await registration.run())
+        }
         var (device, links, isJSON) = ("", DeepLinks(), false)
         var arguments = CommandLine.arguments.dropFirst().makeIterator()
         while let word = arguments.next() {
