@@ -245,6 +245,8 @@ MAY_BE_LEFT_OUT = {
     "notifications.commands.value change_person": ["audiences"],
     "notifications.commands.value delete_device": ["if_exists"],
     "notifications.verdicts.value": ["generation", "devices"],
+    # Without it everything is meant.
+    "notifications.control.value": ["audiences_sha256"],
     "notifications.devices.value": ["locale", "person"],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
     "notifications.dispatch.value": [
