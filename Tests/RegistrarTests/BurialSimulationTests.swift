@@ -136,7 +136,7 @@ private struct BurialSimulation {
     }
 
     mutating func run() throws {
-        for _ in 0..<150 {
+        for _ in 0..<80 {
             others()
             try refresh(Int.random(in: 0..<12, using: &random))
             try transaction(chance(50))
@@ -175,9 +175,9 @@ private struct BurialSimulation {
 
 @Suite("A seeded simulation of a registrar that takes dead devices out while they come and go")
 struct BurialSimulationTests {
-    /// 300, or as many as `CARILLON_SIMULATION_SEEDS` says.
+    /// 100, or as many as `CARILLON_SIMULATION_SEEDS` says.
     private static let seeds =
-        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 300
+        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 100
 
     @Test("nobody who registered after the evidence is gone, and nobody who unsubscribed is back, over crashes")
     func simulate() throws {
