@@ -61,7 +61,7 @@ let package = Package(
             name: "Sender",
             dependencies: [
                 "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
-                "Pipeline", "Streaming", "Telemetry", "Time",
+                "Pipeline", "Registrar", "Streaming", "Telemetry", "Time",
             ]),
 
         // Messages to everybody of a channel: a worker of its own over the subscriptions.
@@ -187,7 +187,7 @@ let package = Package(
             name: "SenderTests",
             dependencies: [
                 "Sender", "Digests", "Hosting", "HTTPClient", "JSONReader", "KafkaClient", "KafkaSimulation",
-                "Notifications", "Pipeline", "ProviderStandIn", "Streaming", "Telemetry", "TestSupport",
+                "Notifications", "Pipeline", "ProviderStandIn", "Registrar", "Streaming", "Telemetry", "TestSupport",
             ]),
         .testTarget(
             name: "ReplayTests",

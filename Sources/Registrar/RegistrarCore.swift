@@ -24,7 +24,7 @@ package struct RegistrarCore {
         switch command.action {
         case .changeDevice(let change): try self.change(change, command, at: offset, time)
         case .deleteDevice(let id): try delete(id, command)
-        case .buryAddress(let address, let death): try bury(address, death, command.author, at: offset)
+        case .buryAddress(let address, let evidence): try bury(address, evidence, command.author, at: offset)
         case .changePerson(let change): try self.change(change, command, at: offset, time)
         case .erasePerson(let person): try erase(person, command, time)
         }
@@ -116,22 +116,29 @@ package struct RegistrarCore {
         try set(device.id, nil, in: &decision)
     }
 
+    /// What the provider says of the address's device, or, where no device of that app has it, of each of its subscriptions.
     private func bury(
-        _ address: AddressHash, _ death: Death, _ author: Author, at offset: Int64
+        _ address: AddressHash, _ evidence: Evidence, _ author: Author, at offset: Int64
     ) throws(StoreError) -> Decision {
         switch author {
         case .key, .sender: break
         case .user, .device: return Decision(.refused(.notFound))
         }
-        guard let id = try table.owner(of: address), var state = try table.device(id), let live = state.live,
-            live.kind.platform == death.platform, death.at > max(live.since, state.seenAt)
-        else { return Decision(.gone) }
         var decision = Decision(.changed(revision: offset))
-        try removeSubscriptions(of: address, in: &decision) { _ in true }
-        state.address = .dead(address, death)
-        state.revision = offset
-        try set(id, state, in: &decision)
-        return decision
+        decision.evidence = evidence.death.at
+        if let id = try table.owner(of: address), var state = try table.device(id), let live = state.live,
+            evidence.fits(live.kind.platform, state.environment, app: { $0 == state.app })
+        {
+            guard evidence.death.at > max(live.since, state.seenAt) else { return Decision(.gone) }
+            try removeSubscriptions(of: address, in: &decision) { _ in true }
+            state.address = .dead(address, evidence.death)
+            state.revision = offset
+            try set(id, state, in: &decision)
+        } else {
+            let dead = try table.subscriptions(of: address).filter { $0.entry.isDead(by: evidence) }.map(\.audience)
+            try removeSubscriptions(of: address, in: &decision, where: dead.contains)
+        }
+        return decision.changes ? decision : Decision(.gone)
     }
 
     /// Of a person's devices beyond the most, the one that was seen longest ago.
@@ -157,7 +164,7 @@ package struct RegistrarCore {
 
     /// - Parameter value: of the record; nil: a tombstone.
     func write(_ change: SubscriptionChange, _ value: [UInt8]?, in decision: inout Decision) {
-        table.set(change.key, value: value)
+        table.set(change.key, value)
         decision.subscriptions.append(change)
     }
 }

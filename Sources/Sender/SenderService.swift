@@ -109,7 +109,11 @@ public final class SenderService: Role, Sendable {
             crew.start("control") { [host] in try control.run(on: host) }
         }
         if configuration.delivery.reaps {
-            crew.start("reaper") { [logger, configuration] in Self.reapHourly(configuration, context, logger) }
+            if let missing = Reaper.missingSetting(of: configuration) {
+                logger.warning("\(missing)")
+            } else {
+                crew.start("reaper") { [logger, configuration] in Self.reapHourly(configuration, context, logger) }
+            }
         }
         let terms = Supervision.Terms(
             drains: "waits for the last answers and commits them",
@@ -144,7 +148,7 @@ public final class SenderService: Role, Sendable {
         }
     }
 
-    /// Several processes may do so: the last one that begins continues, and the others end quietly.
+    /// Several processes may do so.
     private static func reapHourly(
         _ configuration: PipelineConfiguration, _ context: SenderContext, _ logger: Logger
     ) {
@@ -155,7 +159,7 @@ public final class SenderService: Role, Sendable {
             guard .now >= next else { continue }
             next = .now + .seconds(3_600)
             do {
-                _ = try reaper.reap(until: { context.mustEnd })
+                try reaper.reap(until: { context.mustEnd })
             } catch {
                 logger.warning("dead devices: tried again in an hour: \(error)")
             }
@@ -166,6 +170,7 @@ public final class SenderService: Role, Sendable {
         if let missing = Self.missingSetting(of: configuration) { throw .decisionNeeded(missing) }
         let context = try SenderContext(host, configuration, follower, control, start: start, meter: meter)
         meter.observe(context.board)
+        meter.observe(deadDevicesStay: Reaper.missingSetting(of: configuration) != nil)
         if let control = context.control { meter.observe(control) }
         self.context.withLock { $0 = context }
         return context

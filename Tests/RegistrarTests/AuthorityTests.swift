@@ -57,7 +57,7 @@ struct AuthorityTests {
             #expect(try world.decide(.erasePerson("17"), by: author) == Decision(.refused(.notFound)))
         }
         let death = Action.buryAddress(
-            AddressHash(of: "token-a"), Death(.fcm, reason: "UNREGISTERED", at: world.time + 1))
+            AddressHash(of: "token-a"), Evidence(Death(.fcm, reason: "UNREGISTERED", at: world.time + 1)))
         for author in [user, credential] {
             #expect(try world.decide(death, by: author) == Decision(.refused(.notFound)))
         }

@@ -26,12 +26,14 @@ struct CommandRecordTests {
 
     @Test("so does a text without a bound")
     func bounds() {
-        func bury(_ reason: String) -> String {
-            let hash = String(repeating: "0", count: 64)
-            return
-                #""action":"bury_address","address_sha256":"\#(hash)","platform":"fcm","reason":"\#(reason)","at":1"#
+        let hash = String(repeating: "0", count: 64)
+        func bury(_ reason: String, _ app: String) -> String {
+            #""action":"bury_address","address_sha256":"\#(hash)","platform":"fcm","at":1,"#
+                + #""reason":"\#(reason)","app":"\#(app)""#
         }
-        #expect(read(bury(String(repeating: "x", count: 255))) != nil)
-        #expect(read(bury(String(repeating: "x", count: 256))) == nil)
+        let (most, tooMuch) = (String(repeating: "x", count: 255), String(repeating: "x", count: 256))
+        #expect(read(bury(most, most)) != nil)
+        #expect(read(bury(tooMuch, most)) == nil)
+        #expect(read(bury(most, tooMuch)) == nil)
     }
 }

@@ -11,7 +11,7 @@ struct OwnWritesTests {
 
     /// Which of these records are news, in their order.
     private func news(_ own: inout OwnWrites, _ records: (SubscriptionKey, command: Int64?)...) -> [Bool] {
-        records.map { own.isNews($0.0, command: $0.command) }
+        records.map { own.isNews(LoggedSubscription(partition: 0, offset: 0, key: $0.0, command: $0.command)) }
     }
 
     @Test("another's record is, where nothing of its own is under way for the key")

@@ -72,10 +72,10 @@ struct PersonTests {
         world.time = world.time + 1_000
         let hash = AddressHash(of: "token-a")
         let death = Death(.fcm, reason: "UNREGISTERED", at: world.time)
-        #expect(try world.decide(.buryAddress(hash, death), by: .sender).verdict == .changed(revision: 1))
+        #expect(try world.decide(.buryAddress(hash, Evidence(death)), by: .sender).verdict == .changed(revision: 1))
         #expect(world.devices["phone"]?.address == .dead(hash, death))
         #expect(world.subscriptions.isEmpty)
-        #expect(try world.decide(.buryAddress(hash, death), by: .sender).changes == false)
+        #expect(try world.decide(.buryAddress(hash, Evidence(death)), by: .sender).changes == false)
         world.time = world.time + 1_000
         try world.decide(put)
         #expect(world.audiences(of: "token-a") == ["channel/offers", "user/17"])
@@ -89,7 +89,7 @@ struct PersonTests {
         for death in [
             Death(.fcm, reason: "UNREGISTERED", at: world.time), Death(.apns, reason: "x", at: world.time + 1),
         ] {
-            let decision = try world.decide(.buryAddress(hash, death), by: .sender)
+            let decision = try world.decide(.buryAddress(hash, Evidence(death)), by: .sender)
             #expect(decision.verdict == .gone)
             #expect(!decision.changes)
         }
@@ -97,6 +97,6 @@ struct PersonTests {
         let before = world.time
         try world.decide(.put("phone", "token-a"))
         let death = Death(.fcm, reason: "UNREGISTERED", at: before)
-        #expect(try world.decide(.buryAddress(hash, death), by: .sender).changes == false)
+        #expect(try world.decide(.buryAddress(hash, Evidence(death)), by: .sender).changes == false)
     }
 }

@@ -163,7 +163,7 @@ struct RegistrarFoldTests {
         let checkpoint = RegistrarCheckpoint(
             cluster: nil, time: now, positions: partitions(7).mapValues(\.value))
         #expect(RegistrarCheckpoint(checkpoint.bytes) == checkpoint)
-        for text in ["", "v0 t=1\n", "v1 t=x\n", "v1 t=1", "v1 t=1\nc\ntopic 0", "v1 t=1\nc\ntopic x 1"] {
+        for text in ["", "v1 t=1\n", "v2 t=x\n", "v2 t=1", "v2 t=1\nc\ntopic 0", "v2 t=1\nc\ntopic x 1"] {
             #expect(RegistrarCheckpoint(Array(text.utf8)) == nil, "\(text)")
         }
     }

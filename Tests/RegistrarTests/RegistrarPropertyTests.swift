@@ -23,7 +23,11 @@ struct RegistrarPropertyTests {
                 if Int.random(in: 0..<8, using: &random) == 0 {
                     let token = Self.tokens.randomElement(using: &random)!.text
                     let audience = (Self.audiences + ["user/17"]).randomElement(using: &random)!.text
-                    world.write(Subscription(audience: audience, token: token, platform: .fcm, app: ""))
+                    let registered = world.time - Int64.random(in: 0...100_000_000, using: &random)
+                    world.write(
+                        Subscription(
+                            audience: audience, token: token, platform: .fcm, app: "com.example.shop",
+                            registeredAt: registered))
                 }
                 let command = Self.command(at: world.time, &random)
                 let restored = try world.restored()
@@ -132,7 +136,9 @@ struct RegistrarPropertyTests {
         case 6: action = .deleteDevice(one(devices))
         case 7:
             let at = time - Int64.random(in: -1_000...100_000_000, using: &random)
-            action = .buryAddress(AddressHash(of: one(tokens).text), Death(.fcm, reason: "UNREGISTERED", at: at))
+            let death = Death(one([.fcm, .fcm, .apns]), reason: "UNREGISTERED", at: at)
+            let evidence = Evidence(death, app: maybe("com.example.shop"), environment: maybe(.production))
+            action = .buryAddress(AddressHash(of: one(tokens).text), evidence)
         case 8:
             var change = PersonChange(one(people))
             change.audiences = maybe(some(audiences))

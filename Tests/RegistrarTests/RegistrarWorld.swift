@@ -49,7 +49,7 @@ struct RegistrarWorld {
     mutating func write(_ subscription: Subscription) {
         let key = SubscriptionKey(audience: subscription.audience, token: subscription.token)
         subscriptions[key] = subscription
-        table.set(key, value: subscription.encoded())
+        table.set(key, subscription.encoded())
         table.commit()
     }
 
@@ -58,7 +58,7 @@ struct RegistrarWorld {
         let table = try RegistrarTable(MemoryStore())
         for (id, state) in devices { try table.set(id, state) }
         for (id, state) in people { table.set(id, state) }
-        for (key, subscription) in subscriptions { table.set(key, value: subscription.encoded()) }
+        for (key, subscription) in subscriptions { table.set(key, subscription.encoded()) }
         for (person, time) in erasures { table.set(Erasure(person, at: time)) }
         table.commit()
         return RegistrarCore(table)

@@ -24,7 +24,7 @@ public struct SenderConfiguration: Sendable {
     /// A PEM file with the only authorities that are trusted; nil: the system's.
     public var caFile: String?
 
-    /// Whether dead devices are taken out of the table every hour.
+    /// Whether the registrar is told of dead devices every hour.
     public var reaps = true
 
     public init() {}

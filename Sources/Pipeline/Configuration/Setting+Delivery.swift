@@ -32,7 +32,7 @@ extension Setting {
         .choice(
             "delivery.reap", \.configuration.delivery.reaps, default: .value("hourly"),
             ["hourly": true, "off": false],
-            "Whether dead devices are taken out of the subscriptions every hour; `carillon deliver reap` does it by hand."
+            "Whether the registrar is told of dead devices every hour; `carillon deliver reap` does it by hand."
         ),
         .integer(
             "delivery.fcm-rate", \.configuration.delivery.fcmPerMinute, default: .value("600000"), 60...100_000_000,

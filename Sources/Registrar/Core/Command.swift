@@ -38,10 +38,26 @@ package enum Condition: Equatable, Sendable {
 package enum Action: Equatable, Sendable {
     case changeDevice(DeviceChange)
     case deleteDevice(DeviceID)
-    /// A provider's word about an address.
-    case buryAddress(AddressHash, Death)
+    case buryAddress(AddressHash, Evidence)
     case changePerson(PersonChange)
     case erasePerson(ByteText)
+}
+
+/// A provider's word about an address, as it was sent to.
+package struct Evidence: Equatable, Sendable {
+    package var death: Death
+    /// APNs answers for a token, an app and an environment, FCM for a token alone; nil: for all of them.
+    package var app: ByteText?
+    package var environment: PushEnvironment?
+
+    package init(_ death: Death, app: ByteText? = nil, environment: PushEnvironment? = nil) {
+        (self.death, self.app, self.environment) = (death, app, environment)
+    }
+
+    /// Whether it is about this app.
+    func fits(_ platform: Platform, _ environment: PushEnvironment, app isThis: (ByteText) -> Bool) -> Bool {
+        platform == death.platform && self.environment.map { $0 == environment } ?? true && app.map(isThis) ?? true
+    }
 }
 
 /// What becomes of a member.

@@ -7,6 +7,9 @@ package struct Decision: Equatable, Sendable {
     package var devices: [(id: DeviceID, state: DeviceState?)] = []
     package var people: [(id: ByteText, state: PersonState?)] = []
     package var subscriptions: [SubscriptionChange] = []
+    /// Of when the evidence is by which subscriptions are removed: what somebody has written since then, and the registrar
+    /// has not read yet, is to stay. Nil: another reason removes them.
+    package var evidence: WallTime?
     /// Of people that are erased now.
     package var erasures: [Erasure] = []
     package var withdrawals: [Withdrawal] = []
@@ -21,8 +24,8 @@ package struct Decision: Equatable, Sendable {
     }
 
     package static func == (left: Self, right: Self) -> Bool {
-        left.verdict == right.verdict && left.subscriptions == right.subscriptions && left.erasures == right.erasures
-            && left.withdrawals == right.withdrawals
+        left.verdict == right.verdict && left.subscriptions == right.subscriptions && left.evidence == right.evidence
+            && left.erasures == right.erasures && left.withdrawals == right.withdrawals
             && left.devices.elementsEqual(right.devices, by: ==) && left.people.elementsEqual(right.people, by: ==)
     }
 }

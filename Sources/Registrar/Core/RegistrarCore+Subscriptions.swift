@@ -33,7 +33,7 @@ extension RegistrarCore {
 
         let wanted = try audiences(of: after)
         let isHere = try Dictionary(
-            table.subscriptions(of: address.hash).map { ($0.audience, $0.checksum) }, uniquingKeysWith: { $1 })
+            table.subscriptions(of: address.hash).map { ($0.audience, $0.entry.checksum) }, uniquingKeysWith: { $1 })
         let lost = try removeSubscriptions(of: address.hash, in: &decision) { audience in
             guard !wanted.contains(audience) else { return false }
             switch reach {
@@ -50,7 +50,7 @@ extension RegistrarCore {
         for audience in wanted.sorted() {
             let subscription = Self.subscription(after, address, to: audience)
             let value = subscription.encoded()
-            guard isHere[audience] != RegistrarTable.checksum(of: value) else { continue }
+            guard isHere[audience] != SubscriptionEntry.checksum(of: value) else { continue }
             let moved = old != nil && old != new && had.contains(audience) && isHere[audience] == nil
             write(.put(subscription, since: moved ? after.registeredAt : nil), value, in: &decision)
         }

@@ -18,6 +18,10 @@ final class RegistrarFold {
     private(set) var positions: [TopicPartition: Int64]
     /// How many each topic has.
     private let partitions: [String: Int]
+    /// By key, in bytes: its newest record, if it may have overwritten what is to be written again.
+    private(set) var doubts: [ByteText: OwnWrites.Doubt] = [:]
+    /// What a later start has to read again, although it is in the table.
+    var needed: [Int32: Int64] = [:]
     /// The largest revision of a device or a person that was folded; nil: none was.
     private(set) var newestRevision: Int64?
     /// Records of the registrar's own topics that it cannot read.
@@ -99,13 +103,26 @@ final class RegistrarFold {
             case topics.devices, topics.people, topics.erasures: break
             default:
                 let count = partitions[topics.subscriptions] ?? 0
-                guard let change = SubscriptionFeed.Change(batch, at: index, partitions: count) else { break }
-                table.set(change.key, checksum: change.checksum)
+                guard let change = LoggedSubscription(batch, at: index, partitions: count, &json) else { break }
+                try take(change)
             }
         }
         table.commit()
         self.reached(reached)
         if table.pendingCount >= RegistrarTable.mostPending { try flush() }
+    }
+
+    /// Takes a record of the subscriptions.
+    func take(_ change: LoggedSubscription) throws(StoreError) {
+        var own: OwnWrites.Own?
+        if let command = change.command, let mark = change.mark {
+            // A null is right unless there was something newer than its evidence.
+            let known = change.entry == nil ? try table.subscription(change.key) : change.entry
+            if let facts = known?.facts, facts.newest >= mark.evidence { own = .init(command: command, mark: mark) }
+        }
+        let key = ByteText(change.key.text)
+        doubts[key] = own.map { OwnWrites.Doubt(own: $0, partition: change.partition) }
+        table.set(change.key, change.entry)
     }
 
     private func isInPlace(_ record: RecordView) -> Bool {
@@ -158,14 +175,42 @@ final class RegistrarFold {
     /// Everything below these offsets is in the table.
     func reached(_ offsets: [TopicPartition: Int64]) { positions.merge(offsets) { max($0, $1) } }
 
+    /// Gives away its doubts.
+    func takeDoubts() -> [ByteText: OwnWrites.Doubt] {
+        defer { doubts.removeAll() }
+        return doubts
+    }
+
     /// Where each partition of the subscriptions is to be read from.
-    var subscriptionPositions: [TopicPartition: Offset] {
-        positions.filter { $0.key.topic == topics.subscriptions }.mapValues { Offset($0) }
+    ///
+    /// - Parameter starts: of the partitions.
+    func subscriptionPositions(from starts: [TopicPartition: Offset]) -> [TopicPartition: Offset] {
+        lowered(positions.filter { $0.key.topic == topics.subscriptions }).reduce(into: [:]) { found, each in
+            found[each.key] = max(Offset(each.value), starts[each.key] ?? Offset(0))
+        }
+    }
+
+    /// Positions from which what is still needed is read again.
+    private func lowered(_ positions: [TopicPartition: Int64]) -> [TopicPartition: Int64] {
+        let needed = doubts.values.map { ($0.partition, $0.first) } + needed.map { ($0.key, $0.value) }
+        let offsets = needed.map { (TopicPartition(topic: topics.subscriptions, partition: $0.0), $0.1) }
+        return positions.merging(offsets, uniquingKeysWith: min)
+    }
+
+    /// How much of a partition of the subscriptions is in the table: the records below.
+    func position(_ partition: Int32) -> Int64 {
+        positions[TopicPartition(topic: topics.subscriptions, partition: partition)] ?? 0
+    }
+
+    /// How much of the partition of a key.
+    func position(of key: SubscriptionKey) -> Int64 {
+        position(Murmur2.partition(of: Array(key.text.utf8), count: Int32(partitions[topics.subscriptions] ?? 0)))
     }
 
     /// Stores what was committed.
     func flush() throws(StoreError) {
-        try table.flush(RegistrarCheckpoint(cluster: cluster, time: time, positions: positions).bytes)
+        let checkpoint = RegistrarCheckpoint(cluster: cluster, time: time, positions: lowered(positions))
+        try table.flush(checkpoint.bytes)
         storedTime = time
     }
 }

@@ -22,12 +22,14 @@ extension Command {
         case .deleteDevice(let id):
             list.add("action", "delete_device")
             list.add("device", ByteText(id.text))
-        case .buryAddress(let hash, let death):
+        case .buryAddress(let hash, let evidence):
             list.add("action", "bury_address")
             list.add("address_sha256", ByteText(hash.hex))
-            list.add("platform", ByteText(death.platform.rawValue))
-            list.add("reason", death.reason)
-            list.add("at", death.at)
+            list.add("platform", ByteText(evidence.death.platform.rawValue))
+            list.add("app", evidence.app)
+            list.add("environment", evidence.environment.map { ByteText($0.rawValue) })
+            list.add("reason", evidence.death.reason)
+            list.add("at", evidence.death.at)
         case .changePerson(let change):
             list.add("action", "change_person")
             list.add("person", change.person)
@@ -100,9 +102,15 @@ extension Action {
         case "bury_address":
             guard let hash = members.text("address_sha256").flatMap({ AddressHash(hex: $0.text) }),
                 let platform: Platform = members.one("platform"), let reason = members.text("reason"),
-                reason.text.utf8.count <= 255, let time = members.time("at")
+                reason.text.utf8.count <= 255, let time = members.time("at"),
+                members.each("app", is: { $0.string.map { $0.bytes.count <= 255 } ?? false }),
+                members.each("environment", is: { $0.string.flatMap { PushEnvironment(rawValue: String($0)) } != nil })
             else { return nil }
-            self = .buryAddress(hash, Death(platform, reason: reason, at: time))
+            self = .buryAddress(
+                hash,
+                Evidence(
+                    Death(platform, reason: reason, at: time), app: members.text("app"),
+                    environment: members.one("environment")))
         case "change_person":
             guard let person = members.text("person"), let audiences = members.texts("audiences"),
                 members.each("locale", "time_zone", is: { $0.isNull || $0.string != nil })

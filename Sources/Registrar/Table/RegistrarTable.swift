@@ -68,18 +68,23 @@ package final class RegistrarTable {
         return ids
     }
 
-    /// The audiences that an address is subscribed to, with the checksum of each record's value. In the order of the
-    /// audiences' hashes.
+    /// What an address is subscribed to, in the order of the audiences' hashes.
     package func subscriptions(
         of address: AddressHash
-    ) throws(StoreError) -> [(audience: ByteText, checksum: UInt64)] {
-        var found: [(audience: ByteText, checksum: UInt64)] = []
+    ) throws(StoreError) -> [(audience: ByteText, entry: SubscriptionEntry)] {
+        var found: [(audience: ByteText, entry: SubscriptionEntry)] = []
         for (_, value) in try entries(RegistrarKey.subscriptions(of: address)) {
-            guard value.count > 8 else { throw Self.foreign }
-            let checksum = value.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
-            found.append((ByteText(String(decoding: value[8...], as: UTF8.self)), UInt64(littleEndian: checksum)))
+            guard let entry = SubscriptionEntry(value) else { throw Self.foreign }
+            let audience = value[SubscriptionEntry.size...]
+            found.append((ByteText(String(decoding: audience, as: UTF8.self)), entry))
         }
         return found
+    }
+
+    func subscription(_ key: SubscriptionKey) throws(StoreError) -> SubscriptionEntry? {
+        guard let address = AddressHash(hex: key.tokenHash) else { return nil }
+        let rest = RegistrarKey.hash(ByteText(key.audience))
+        return try value(RegistrarKey.subscriptions(of: address), ending: rest).flatMap { SubscriptionEntry($0) }
     }
 
     // MARK: Folding
@@ -125,22 +130,19 @@ package final class RegistrarTable {
 
     /// Takes a record of `notifications.subscriptions`, in the partition of its key.
     ///
-    /// - Parameter value: nil: a tombstone.
-    package func set(_ key: SubscriptionKey, value: [UInt8]?) { set(key, checksum: value.map(Self.checksum)) }
-
-    /// - Parameter checksum: of the value; nil: a tombstone.
-    func set(_ key: SubscriptionKey, checksum: UInt64?) {
-        guard let address = AddressHash(hex: key.tokenHash) else { return }
-        let audience = ByteText(key.audience)
-        let entry = checksum.map { checksum in
-            withUnsafeBytes(of: checksum.littleEndian) { Array($0) } + Array(key.audience.utf8)
-        }
-        stage(RegistrarKey.subscriptions(of: address), ending: RegistrarKey.hash(audience), entry)
+    /// - Parameters:
+    ///   - value: nil: a tombstone.
+    ///   - time: when it was written, by the broker or its producer.
+    package func set(_ key: SubscriptionKey, _ value: [UInt8]?, written time: WallTime? = nil) {
+        set(key, value.map { SubscriptionEntry(key, $0, written: time, &json) })
     }
 
-    /// By which a subscription's record is known to say what it is to say.
-    static func checksum(of value: [UInt8]) -> UInt64 {
-        value.withUnsafeBytes { Checksum.of(UnsafeRawBufferPointer(start: nil, count: 0), $0) }
+    /// - Parameter entry: nil: a tombstone.
+    func set(_ key: SubscriptionKey, _ entry: SubscriptionEntry?) {
+        guard let address = AddressHash(hex: key.tokenHash) else { return }
+        stage(
+            RegistrarKey.subscriptions(of: address), ending: RegistrarKey.hash(ByteText(key.audience)),
+            entry.map { $0.bytes + Array(key.audience.utf8) })
     }
 
     // MARK: Transactions
@@ -198,11 +200,15 @@ package final class RegistrarTable {
         staged[group, default: [:]][rest] = .some(value)
     }
 
-    /// Of a group with one entry, whose key it is.
-    private func value(_ group: RegistrarKey.Group) throws(StoreError) -> [UInt8]? {
-        if let change = staged[group]?[[]] ?? pending[group]?[[]] { return change }
+    /// - Parameter rest: what ends its key; nothing where a group has one entry.
+    private func value(
+        _ group: RegistrarKey.Group, ending rest: [UInt8] = []
+    ) throws(StoreError) -> [UInt8]? {
+        if let change = staged[group]?[rest] ?? pending[group]?[rest] { return change }
         var found: [UInt8]?
-        try group.bytes.withBytes { key throws(StoreError) in found = try reader?.value(for: key).map { Array($0) } }
+        try (group.bytes + rest).withBytes { key throws(StoreError) in
+            found = try reader?.value(for: key).map { Array($0) }
+        }
         return found
     }
 

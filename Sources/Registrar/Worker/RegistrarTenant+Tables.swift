@@ -23,6 +23,7 @@ extension RegistrarTenant {
         let start = try start(committed, found)
         hasOffset = committed != nil
         try openTable(starts, ends)
+        self.starts = starts
         guard let fold else { return .later }
         begin(fold, at: start.value)
         self.ends = ends.merging(found.ends) { $1 }
@@ -112,7 +113,7 @@ extension RegistrarTenant {
             )
         }
         firstUndecided = hasOffset ? 0 : firstUndecided(after: fold.newestRevision)
-        context.feed.start(at: fold.subscriptionPositions)
+        begin(reading: fold)
     }
 
     /// A revision is the offset of a command: where the group has no offset, what is there says what was decided.

@@ -34,6 +34,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
     var firstUndecided: Int64 = 0
     private var open = OpenDecisions()
     private var own = OwnWrites()
+    /// What the open transaction writes again.
+    private var restoring: [OwnWrites.Overwritten] = []
     /// The commands below are decided one in a transaction, to find out which one cannot be written.
     private var aloneBelow: Int64 = 0
     /// Commands of which what follows cannot be written.
@@ -41,7 +43,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
     private var json = JSONReader()
     /// The high watermarks of what is folded, asked for after the group's offset was known; nil before.
     var highs: [TopicPartition: Offset]?
-    /// Where the commands and the logs that are folded ended when they were located.
+    /// Where the logs that are folded began, and they and the commands ended, when they were located.
+    var starts: [TopicPartition: Offset] = [:]
     var ends: [TopicPartition: Offset] = [:]
     var nextFlush: ContinuousClock.Instant
     private var lastCommit: ContinuousClock.Instant
@@ -81,17 +84,28 @@ struct RegistrarTenant: ~Copyable, Tenant {
     mutating func refresh(isIdle: Bool) throws -> Bool {
         guard isIdle, let fold, let (changes, reached) = context.feed.take() else { return true }
         if context.feed.hasEverything(since: lastCommit + Self.settled) { own.forgetAll() }
-        for change in changes where own.isNews(change.key, command: change.command) {
-            fold.table.set(change.key, checksum: change.checksum)
+        for change in changes where own.isNews(change) && change.offset >= fold.position(change.partition) {
+            fold.table.set(change.key, change.entry)
         }
         fold.table.commit()
         fold.reached(reached)
+        fold.needed = own.needed
         return true
     }
 
     // MARK: A transaction
 
-    mutating func act(_ time: TransactionTime) -> Bool { false }
+    /// Writes again what burials have overwritten without knowing it.
+    mutating func act(_ time: TransactionTime) throws -> Bool {
+        // What the group has no offset for yet is passed first.
+        guard let fold, next >= firstUndecided else { return false }
+        restoring = Array(own.overwritten.values)
+        for entry in restoring {
+            try transaction.write(ProducerRecord(entry), to: Output.subscriptions.rawValue)
+            fold.table.set(entry.theirs.key, entry.theirs.entry)
+        }
+        return !restoring.isEmpty
+    }
 
     mutating func take(
         _ batch: borrowing RecordBatch, from first: Int, of input: Int, _ time: TransactionTime
@@ -133,7 +147,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
         for (id, state) in decision.people { try write(.people, id.text, state?.json) }
         for erasure in decision.erasures { try write(.erasures, erasure.person.hex, erasure.json) }
         for change in decision.subscriptions {
-            let record = ProducerRecord(change, for: command)
+            let mark = Self.mark(decision.evidence, change.key, fold)
+            let record = ProducerRecord(change, for: command, mark)
             try transaction.write(record, to: Output.subscriptions.rawValue)
         }
         if !context.configuration.topics.withdrawing.isEmpty {
@@ -167,10 +182,12 @@ struct RegistrarTenant: ~Copyable, Tenant {
     mutating func reached(_ offset: Int64, of partition: TopicPartition) { next = max(next, offset) }
 
     /// At once: who has sent a command waits for its verdict.
-    func mustCommit(isOpen: Bool) -> Bool { isOpen && next > committedNext }
+    func mustCommit(isOpen: Bool) -> Bool { isOpen && hasWritten }
+
+    private var hasWritten: Bool { next > committedNext || !restoring.isEmpty }
 
     mutating func finish(_ time: TransactionTime) throws -> [TopicPartition: CommittedOffset]? {
-        guard next > committedNext else { return nil }
+        guard hasWritten else { return nil }
         return [partition: CommittedOffset(offset: Offset(next))]
     }
 
@@ -179,15 +196,29 @@ struct RegistrarTenant: ~Copyable, Tenant {
         lastCommit = context.now
         unwritable = unwritable.filter { $0 >= next }
         fold?.table.commit()
-        for (command, keys) in open.subscriptionKeys { own.committed(keys, for: command) }
+        for entry in restoring { own.restored(entry) }
+        if !restoring.isEmpty {
+            logger.info("subscriptions of dead devices had changed meanwhile", ["written again": "\(restoring.count)"])
+        }
+        restoring = []
+        for (command, keys, evidence) in open.subscriptionKeys {
+            own.committed(keys, for: command) { [fold] in Self.mark(evidence, $0, fold) }
+        }
         context.meter.committed(open)
         open = OpenDecisions()
+    }
+
+    /// What a record is committed with that removes a dead device's subscription.
+    private static func mark(_ evidence: WallTime?, _ key: SubscriptionKey, _ fold: RegistrarFold?) -> BurialMark? {
+        guard let evidence, let fold else { return nil }
+        return BurialMark(evidence: evidence, known: fold.position(of: key))
     }
 
     mutating func aborted() {
         next = committedNext
         fold?.table.abort()
         open = OpenDecisions()
+        restoring = []
         context.meter.aborted()
     }
 
@@ -199,6 +230,13 @@ struct RegistrarTenant: ~Copyable, Tenant {
         (next, committedNext) = (offset, offset)
         own = OwnWrites()
         open = OpenDecisions()
+    }
+
+    /// The table has everything up to the ends: what comes afterwards is read, and once more what is doubtful before.
+    mutating func begin(reading fold: RegistrarFold) {
+        for (key, doubt) in fold.takeDoubts() { own.note(doubt, of: key) }
+        fold.needed = own.needed
+        context.feed.start(at: fold.subscriptionPositions(from: starts))
     }
 
     /// A damaged table is filled again; one that cannot be written is waited for.
@@ -238,7 +276,7 @@ struct OpenDecisions {
     private(set) var people = 0
     private(set) var verdicts: [String: Int] = [:]
     /// By command, the keys of its records.
-    private(set) var subscriptionKeys: [(command: Int64, keys: [SubscriptionKey])] = []
+    private(set) var subscriptionKeys: [(command: Int64, keys: [SubscriptionKey], evidence: WallTime?)] = []
 
     var subscriptions: [SubscriptionKey] { subscriptionKeys.flatMap(\.keys) }
 
@@ -252,14 +290,14 @@ struct OpenDecisions {
             1 + decision.devices.count + decision.people.count + decision.subscriptions.count
             + decision.withdrawals.count
         guard !decision.subscriptions.isEmpty else { return }
-        subscriptionKeys.append((command, decision.subscriptions.map(\.key)))
+        subscriptionKeys.append((command, decision.subscriptions.map(\.key), decision.evidence))
     }
 }
 
 extension ProducerRecord {
     /// - Parameter command: the offset of the command.
-    fileprivate init(_ change: SubscriptionChange, for command: Int64) {
-        var headers = [RecordHeader(SubscriptionRecord.commandHeader, Array("\(command)".utf8))]
+    fileprivate init(_ change: SubscriptionChange, for command: Int64, _ mark: BurialMark?) {
+        var headers = Self.headers(command, mark)
         var value: [UInt8]?
         switch change {
         case .put(let subscription, let since):
@@ -270,5 +308,20 @@ extension ProducerRecord {
         case .remove: break
         }
         self.init(key: Array(change.key.text.utf8), value: value, headers: headers)
+    }
+
+    /// What somebody else has written, with its time: a later one would protect it from evidence that has come meanwhile.
+    fileprivate init(_ entry: OwnWrites.Overwritten) {
+        let theirs = entry.theirs
+        var headers = Self.headers(entry.by.command, entry.mark)
+        if let since = theirs.since { headers.append(RecordHeader(SubscriptionRecord.sinceHeader, since)) }
+        self.init(
+            key: Array(theirs.key.text.utf8), value: theirs.entry == nil ? nil : theirs.value, headers: headers,
+            partition: theirs.partition, timestamp: theirs.time)
+    }
+
+    private static func headers(_ command: Int64, _ mark: BurialMark?) -> [RecordHeader] {
+        [RecordHeader(SubscriptionRecord.commandHeader, Array("\(command)".utf8))]
+            + (mark.map { [RecordHeader(BurialMark.header, Array($0.text.utf8))] } ?? [])
     }
 }

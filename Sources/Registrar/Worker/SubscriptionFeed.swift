@@ -1,5 +1,6 @@
 import Foundation
 import Hosting
+import JSONReader
 import KafkaClient
 import Notifications
 import Pipeline
@@ -8,20 +9,12 @@ import Synchronization
 /// What others write into `notifications.subscriptions` while the registrar works, and what it has written itself: read by a
 /// thread, taken by the tenant between two transactions. Any thread.
 final class SubscriptionFeed: Sendable {
-    struct Change: Sendable {
-        var key: SubscriptionKey
-        /// Of the value, which may be large; nil: a tombstone.
-        var checksum: UInt64?
-        /// See ``SubscriptionRecord/commandHeader``.
-        var command: Int64?
-    }
-
     private struct State {
         /// Where it is to be read from; nil: nobody wants it.
         var starts: [TopicPartition: Offset]?
         /// Raised with each new start.
         var generation = 0
-        var changes: [Change] = []
+        var changes: [LoggedSubscription] = []
         /// Everything below was read, and its changes are here or were taken.
         var reached: [TopicPartition: Int64] = [:]
         var freshSince: ContinuousClock.Instant?
@@ -57,7 +50,7 @@ final class SubscriptionFeed: Sendable {
     }
 
     /// Takes what has arrived, and how far the partitions were read; nil: nothing has.
-    func take() -> (changes: [Change], reached: [TopicPartition: Int64])? {
+    func take() -> (changes: [LoggedSubscription], reached: [TopicPartition: Int64])? {
         state.withLock { state in
             guard !state.changes.isEmpty else { return state.starts == nil ? nil : ([], state.reached) }
             defer { state.changes.removeAll() }
@@ -105,10 +98,13 @@ final class SubscriptionFeed: Sendable {
     }
 
     private func note(_ batch: borrowing RecordBatch, of generation: Int, partitions: Int) {
-        var changes: [Change] = []
+        var changes: [LoggedSubscription] = []
         var reached: [TopicPartition: Int64] = [:]
+        var json = JSONReader()
         for index in 0..<batch.count {
-            if let change = Change(batch, at: index, partitions: partitions) { changes.append(change) }
+            if let change = LoggedSubscription(batch, at: index, partitions: partitions, &json) {
+                changes.append(change)
+            }
             let record = batch[index]
             reached[TopicPartition(topic: record.topic, partition: record.partition)] = record.offset + 1
         }
@@ -121,19 +117,29 @@ final class SubscriptionFeed: Sendable {
     }
 }
 
-extension SubscriptionFeed.Change {
+extension LoggedSubscription {
     /// Nil if the record changes nothing: its key is that of no subscription, or belongs into another partition. What its
     /// value is like does not matter: also one that is no subscription may have an address in it.
-    init?(_ batch: borrowing RecordBatch, at index: Int, partitions: Int) {
+    init?(_ batch: borrowing RecordBatch, at index: Int, partitions: Int, _ json: inout JSONReader) {
         let record = SubscriptionRecord(of: batch, at: index, partitions: partitions)
         switch record.partitioning {
         case .right: break
         case .misplaced, .ended: return nil
         }
         guard let key = record.key.flatMap({ SubscriptionKey(Array($0)) }) else { return nil }
-        self.key = key
-        checksum = record.value.map { RegistrarTable.checksum(of: Array($0)) }
+        let view = batch[index]
+        let value = record.value.map { Array($0) }
+        (self.key, offset, time) = (key, view.offset, view.timestamp)
+        partition = view.partition
+        entry = value.map { SubscriptionEntry(key, $0, written: view.timestamp, &json) }
         command = batch.header(SubscriptionRecord.commandHeader, at: index)
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+        if command != nil {
+            mark = batch.header(BurialMark.header, at: index)
+                .flatMap { BurialMark(String(decoding: $0, as: UTF8.self)) }
+        } else if let value, entry?.facts != nil, value.count <= Self.largest {
+            self.value = value
+            since = batch.header(SubscriptionRecord.sinceHeader, at: index).map { Array($0) }
+        }
     }
 }

@@ -15,7 +15,7 @@ package struct DeadEvidence {
     /// Evidence is about a device as it was sent to.
     package struct Target: Hashable, Sendable {
         package var platform: Platform
-        /// What it was sent as; nil if nothing names it. Only APNs answers about an app: FCM's tokens have no other.
+        /// What it was sent as; nil if nothing names it.
         package var app: String?
         package var environment: PushEnvironment?
         package var credential: String
@@ -27,6 +27,8 @@ package struct DeadEvidence {
         package var evidence: WallTime
         /// When the provider said so.
         package var answered: WallTime
+        /// As the provider calls it.
+        package var reason: String
         /// Of the oldest evidence; that of a device is in one partition.
         package var partition: Int32
         package var offset: Int64
@@ -117,7 +119,8 @@ package struct DeadEvidence {
                 let target = Target(
                     platform: record.platform, app: record.app, environment: record.environment, credential: credential)
                 var finding = Finding(
-                    evidence: evidence, answered: time ?? evidence, partition: partition, offset: offset)
+                    evidence: evidence, answered: time ?? evidence, reason: Self.bounded(record.reason ?? ""),
+                    partition: partition, offset: offset)
                 if let before = devices[device]?[target] {
                     finding.evidence = max(finding.evidence, before.evidence)
                     finding.answered = max(finding.answered, before.answered)
@@ -130,7 +133,8 @@ package struct DeadEvidence {
         }
     }
 
-    package func isDead(_ device: DeviceHash) -> Bool { devices[device] != nil }
+    /// At most 252 bytes, as a command may have.
+    private static func bounded(_ reason: String) -> String { String(reason.unicodeScalars.prefix(63)) }
 
     /// The credentials that a person has to confirm: too many of their answers are about dead devices, or it was so before
     /// and nobody has confirmed it yet.
@@ -176,14 +180,4 @@ package struct DeadEvidence {
 
     /// A credential's name in the metadata of offsets, which has no room for any text.
     package static func hash(of credential: String) -> String { SHA256.hex(of: credential, digits: 8) }
-}
-
-extension DeadEvidence.Target {
-    /// Whether the evidence is about what a subscription says: APNs answers for a token, an app and an environment, FCM
-    /// for a token alone.
-    func fits(_ version: LiveVersions.Version) -> Bool {
-        guard platform == version.platform else { return false }
-        guard platform.provider.answersForApp else { return true }
-        return (app ?? version.app) == version.app && (environment ?? version.environment) == version.environment
-    }
 }

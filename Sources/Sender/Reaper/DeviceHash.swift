@@ -21,10 +21,9 @@ package struct DeviceHash: Hashable, Sendable {
         self = hash
     }
 
-    /// The device of a subscription's key, whose last 64 bytes it is; nil if there is none.
-    package init?(ofKey key: UnsafeRawBufferPointer) {
-        guard key.count > 65, key[key.count - 65] == UInt8(ascii: "|") else { return nil }
-        self.init(UnsafeRawBufferPointer(rebasing: key[(key.count - 64)...]))
+    /// 64 digits of hex in lower case.
+    package var hex: String {
+        withUnsafeBytes(of: words) { bytes in bytes.baseAddress.map { Hex.string($0) } ?? "" }
     }
 
     package static func == (left: DeviceHash, right: DeviceHash) -> Bool { left.words == right.words }

@@ -2,14 +2,12 @@ import JSONReader
 import KafkaClient
 import Notifications
 import Pipeline
+import Registrar
 
-/// The reaper's log on Kafka. The group and the transactional id are both `<group.id>-reap`; nobody joins the group, so
-/// that fencing alone leaves one active reaper. One owner, one thread.
+/// The reaper's log on Kafka. The group is `<group.id>-reap`; nobody joins it. One owner, one thread.
 package final class KafkaReapLog: ReapLog {
     private static let patience: Duration = .seconds(30)
 
-    /// The group, and the transactional id.
-    package let name: String
     private let configuration: PipelineConfiguration
     private let logger: Logger
     /// Called between two batches; true ends the reading with ``ReaperStopped``.
@@ -18,28 +16,25 @@ package final class KafkaReapLog: ReapLog {
     private let progress: (Int, Double) -> Void
     /// Asks on behalf of the group, which it does not join.
     private var asker: Consumer
-    private var producer: Producer?
 
     package init(
         _ configuration: PipelineConfiguration, logger: Logger, until stop: @escaping () -> Bool,
         progress: @escaping (Int, Double) -> Void = { _, _ in }
     ) throws(KafkaError) {
-        name = "\(configuration.groupID)-reap"
         self.configuration = configuration
         self.logger = logger
         isStopped = stop
         self.progress = progress
-        asker = try Consumer(assigning: configuration.kafka, group: name, logger: logger.clientSink)
+        asker = try Consumer(
+            assigning: configuration.kafka, group: "\(configuration.groupID)-reap", logger: logger.clientSink)
     }
 
     // MARK: Reading
 
     package func committed() throws -> [Int32: CommittedOffset] {
         let topic = configuration.topics.deliveries
-        let patience = configuration.transactionTimeout + .seconds(10)
         let found = try asker.explaining { consumer throws(KafkaError) in
-            try consumer.committedWhenStable(
-                consumer.partitions(of: topic, timeout: Self.patience), timeout: patience)
+            try consumer.committed(consumer.partitions(of: topic, timeout: Self.patience), timeout: Self.patience)
         }
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value) })
     }
@@ -84,50 +79,6 @@ package final class KafkaReapLog: ReapLog {
         return bounds.mapValues(\.upperBound)
     }
 
-    package func readSubscriptions(
-        from starts: [Int32: Int64]?, _ filter: ReapFilter, take: (ConsumerRecord) -> Void
-    ) throws -> [Int32: Int64] {
-        let topic = configuration.topics.subscriptions
-        var bounds = try bounds(of: topic)
-        // Of the topic, not of what is read: a key's partition depends on it.
-        let partitions = bounds.count
-        if let starts {
-            for (partition, whole) in bounds {
-                bounds[partition] = starts[partition].map {
-                    min(max($0, whole.lowerBound), whole.upperBound)..<whole.upperBound
-                }
-            }
-        }
-        let name = Array(ReapMark.header.utf8)
-        try read(bounds, of: topic) { records, index in
-            let view = records[index]
-            guard let key = view.key, view.partition == Murmur2.partition(of: key, count: partitions) else { return }
-            let isWanted =
-                switch filter {
-                case .devices(let isWanted): DeviceHash(ofKey: key).map(isWanted) ?? false
-                case .marked: records.headers[view.headers].contains { $0.name.elementsEqual(name) }
-                case .keys(let keys): keys.contains(Array(key))
-                }
-            if isWanted { take(records.record(at: index)) }
-        }
-        return bounds.mapValues(\.upperBound)
-    }
-
-    package func settleSubscriptions() throws {
-        let topic = configuration.topics.subscriptions
-        let isSettled = try TopicReader.waitUntilSettled(
-            topic, settings: configuration.kafka, logger: logger.clientSink,
-            timeout: configuration.transactionTimeout + .seconds(20), until: isStopped)
-        if isSettled { return }
-        if isStopped() { throw ReaperStopped() }
-        throw KafkaError(
-            kind: .timedOut, recovery: .retry, name: "",
-            message:
-                "\(topic): a transaction stays open, and the records after it cannot be read; the next run verifies "
-                + "what was deleted",
-            operation: "reap")
-    }
-
     /// The first offset and the last stable offset of each partition.
     private func bounds(of topic: String) throws(KafkaError) -> [Int32: Range<Int64>] {
         try asker.explaining { consumer throws(KafkaError) in
@@ -151,41 +102,24 @@ package final class KafkaReapLog: ReapLog {
 
     // MARK: Writing
 
-    package func takeOver() throws {
-        let timeout = configuration.transactionTimeout
-        producer = nil
-        var producer = try Producer(
-            settings: configuration.transactionSettings, transactionalID: name, logger: logger.clientSink)
-        _ = try producer.topic(configuration.topics.subscriptions, timeout: Self.patience)
-        // The predecessor's transaction may have to time out.
-        try producer.initTransactions(deadline: timeout + .seconds(10))
-        self.producer = consume producer
-        logger.debug("dead devices: this reaper has taken over", ["transactional.id": name])
+    package func write(_ commands: [Command]) throws {
+        guard !commands.isEmpty else { return }
+        var producer = try Producer(settings: configuration.kafka, logger: logger.clientSink)
+        let topic = try producer.topic(configuration.topics.commands, timeout: Self.patience)
+        for command in commands {
+            if isStopped() { throw ReaperStopped() }
+            // All commands have one order.
+            try producer.produce(ProducerRecord(key: nil, value: command.json, partition: 0), to: topic)
+        }
+        try producer.flush(timeout: Self.patience)
+        if let failure = producer.takeFailures().first { throw failure.error }
     }
 
-    package func commit(_ records: [ProducerRecord], _ offsets: [Int32: CommittedOffset]) throws {
-        guard var producer = self.producer.take() else {
-            throw KafkaError(
-                kind: .state, recovery: .recreateClient, name: "", message: "no reaper has taken over",
-                operation: "reap")
-        }
-        // A copy of the request that ended the last transaction may still be on its way, and must not end this one
-        // (docs/kafka.md 4). Whoever takes over has a new epoch.
-        guard !producer.hasRepeatedRequests else {
-            throw KafkaError(
-                kind: .transport, recovery: .recreateClient, name: "",
-                message: "a request was sent twice, and its first copy may still be on its way", operation: "reap")
-        }
+    package func commit(_ offsets: [Int32: CommittedOffset]) throws {
         var positions: [TopicPartition: CommittedOffset] = [:]
         for (partition, offset) in offsets {
             positions[TopicPartition(topic: configuration.topics.deliveries, partition: partition)] = offset
         }
-        let topic = try producer.topic(configuration.topics.subscriptions)
-        try producer.beginTransaction()
-        for record in records { try producer.produce(record, to: topic) }
-        try producer.sendOffsets(
-            positions, try asker.groupMetadata(), deadline: configuration.transactionTimeout)
-        try producer.commitTransaction()
-        self.producer = consume producer
+        try asker.explaining { consumer throws(KafkaError) in try consumer.commit(positions, timeout: Self.patience) }
     }
 }

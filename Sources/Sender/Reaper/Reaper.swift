@@ -1,11 +1,11 @@
 import KafkaClient
 import Pipeline
 
-/// Takes dead devices out of the table: reads what `notifications.deliveries` says about them, and writes nulls to
-/// `notifications.subscriptions` (docs/rules.md §12).
+/// Tells the registrar of dead devices: reads what `notifications.deliveries` says about them, and writes commands to
+/// `topic.commands` (docs/rules.md §12).
 ///
 /// It keeps nothing: what it has done is in Kafka, so that it may be killed at any moment, and any other process may go
-/// on. One thread at a time.
+/// on, also beside it. One thread at a time.
 package struct Reaper {
     /// How often a run begins again after an error that passes.
     private static let attempts = 3
@@ -21,7 +21,14 @@ package struct Reaper {
         self.age = age
     }
 
-    /// Finds out what would be deleted now. Writes nothing, and disturbs no other reaper.
+    /// Why the registrar cannot be told with these settings; nil if it can.
+    package static func missingSetting(of configuration: PipelineConfiguration) -> String? {
+        guard configuration.topics.commands.isEmpty else { return nil }
+        return "topic.commands is not set, so that dead devices stay subscribed: the registrar takes them out; "
+            + "the usual name is notifications.commands"
+    }
+
+    /// Finds out what the registrar would be told now. Writes nothing.
     ///
     /// - Parameter progress: the records of a topic so far, and the fraction of it.
     /// - Throws: ``KafkaError``; ``ReaperStopped``.
@@ -29,17 +36,17 @@ package struct Reaper {
         until stop: @escaping () -> Bool, progress: @escaping (Int, Double) -> Void = { _, _ in }
     ) throws -> ReapPlan {
         let log = try KafkaReapLog(configuration, logger: logger, until: stop, progress: progress)
-        return try ReapRun(log, group: configuration.groupID, until: stop).plan(now: WallClock.now, age: age)
+        return try ReapRun(log, until: stop).plan(now: WallClock.now, age: age)
     }
 
-    /// Deletes what a plan has found.
+    /// Tells the registrar what a plan has found.
     ///
-    /// - Throws: ``KafkaError``; ``ReaperTakenOver``; ``ReaperStopped``. What is open then is finished by the next run.
+    /// - Throws: ``KafkaError``; ``ReaperStopped``. The next run tells it then.
     package func perform(
         _ plan: ReapPlan, _ approval: ReapApproval, until stop: @escaping () -> Bool
     ) throws -> ReapReport {
         let log = try KafkaReapLog(configuration, logger: logger, until: stop)
-        let run = ReapRun(log, group: configuration.groupID, until: stop)
+        let run = ReapRun(log, until: stop)
         var attempt = 1
         while true {
             do {
@@ -53,42 +60,28 @@ package struct Reaper {
         }
     }
 
-    /// A whole run, as the daemon does it every hour. A reaper that another one takes over from ends quietly.
+    /// A whole run, as the daemon does it every hour.
     ///
-    /// - Throws: ``KafkaError``; what is open then is finished by the next run.
-    /// - Returns: nil if it was stopped, or another one has taken over.
-    package func reap(
-        _ approval: ReapApproval = .withinLimit, until stop: @escaping () -> Bool
-    ) throws -> ReapReport? {
+    /// - Throws: ``KafkaError``; the next run tells the registrar then.
+    package func reap(until stop: @escaping () -> Bool) throws {
         do {
             let plan = try plan(until: stop)
-            let report = try perform(plan, approval, until: stop)
-            tell(report, of: plan)
-            return report
-        } catch is ReaperTakenOver {
-            logger.info("dead devices: another reaper continues", ["group": configuration.groupID])
-            return nil
-        } catch is ReaperStopped {
-            return nil
-        }
+            log(try perform(plan, .withinLimit, until: stop), of: plan)
+        } catch is ReaperStopped {}
     }
 
-    private func tell(_ report: ReapReport, of plan: ReapPlan) {
+    private func log(_ report: ReapReport, of plan: ReapPlan) {
         for credential in report.held {
             let answers = plan.answers[credential] ?? DeadEvidence.Answers()
             logger.warning(
-                "dead devices: too many of a credential, so none of them is deleted before a person confirms it: "
+                "dead devices: too many of a credential, so all of them stay until a person confirms it: "
                     + "carillon deliver reap",
                 ["credential": credential, "dead": "\(answers.dead)", "answers": "\(answers.all)"])
         }
-        let counts = [
-            "devices": "\(report.devices)", "subscriptions": "\(report.subscriptions)",
-            "restored": "\(report.restored)",
-        ]
-        if report.subscriptions + report.restored > 0 {
-            logger.notice("dead devices were taken out of the table", counts)
+        if report.devices > 0 {
+            logger.notice("dead devices: the registrar was told", ["devices": "\(report.devices)"])
         } else {
-            logger.debug("dead devices: there is none", counts)
+            logger.debug("dead devices: there is none")
         }
     }
 }

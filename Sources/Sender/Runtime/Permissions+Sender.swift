@@ -10,6 +10,7 @@ extension Permissions {
         self.init(
             configuration.kafka, group: .prefix(prefix), transactionalIDs: .prefix(prefix),
             committed: dispatch + retries, followed: [configuration.topics.control].filter { !$0.isEmpty },
-            written: [configuration.topics.deliveries] + retries)
+            written: [configuration.topics.deliveries] + retries
+                + [configuration.topics.commands].filter { !$0.isEmpty })
     }
 }

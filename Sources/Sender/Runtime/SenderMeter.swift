@@ -118,6 +118,15 @@ public final class SenderMeter: Sendable {
         }
     }
 
+    func observe(deadDevicesStay: Bool) {
+        metrics.observe(
+            "carillon_dead_devices_stay",
+            help: "1 where nobody takes dead devices out, since topic.commands is not set."
+        ) {
+            [.init(labels: [], value: .gauge(deadDevicesStay ? 1 : 0))]
+        }
+    }
+
     /// The series that are read when they are asked for.
     func observe(_ board: SenderBoard) {
         func gauge(

@@ -6,19 +6,18 @@ extension ReapPlan: Report {
         var credential: String
         var answers: Int
         var dead: Int
-        /// Nothing of it is deleted until a person confirms the number.
+        /// Nothing is told of it until a person confirms the number.
         var held: Bool
-        /// Devices of which nothing is deleted before something is accepted with it.
+        /// Devices of which nothing is told before something is accepted with it.
         var waiting: Int
     }
 
-    private enum CodingKeys: CodingKey { case devices, subscriptions, rows, credentials, hasMore }
+    private enum CodingKeys: CodingKey { case devices, rows, credentials, hasMore }
 
     package func encode(to encoder: any Encoder) throws {
         let (held, waiting) = (held, waiting)
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(devices(.everything), forKey: .devices)
-        try members.encode(dead(.everything).count, forKey: .subscriptions)
         try members.encode(groups, forKey: .rows)
         let shares = answers.sorted { $0.key < $1.key }.map {
             Share(
@@ -33,18 +32,16 @@ extension ReapPlan: Report {
         var rows: [Row] = []
         let groups = groups
         if !groups.isEmpty {
-            var table = TextTable(["PLATFORM", "APP", "CREDENTIAL", "DEVICES", "SUBSCRIPTIONS", "OF ITS ANSWERS"])
+            var table = TextTable(["PLATFORM", "APP", "CREDENTIAL", "DEVICES", "OF ITS ANSWERS"])
             for group in groups {
                 table.append([
                     group.platform.rawValue, group.app.isEmpty ? "-" : group.app, group.credential,
-                    ProgressLine.grouped(group.devices), ProgressLine.grouped(group.subscriptions),
-                    share(of: group.credential),
+                    ProgressLine.grouped(group.devices), share(of: group.credential),
                 ])
             }
             rows.append(.table(table))
         }
-        let devices = ProgressLine.counted(devices(.everything), "dead device")
-        rows.append(.line("\(devices) with \(ProgressLine.counted(dead(.everything).count, "subscription"))"))
+        rows.append(.line(ProgressLine.counted(devices(.everything), "dead device")))
         let held = held
         rows += held.sorted().map { credential in
             let row = answers[credential]?.hasBurst == true ? ", many in a row" : ""
@@ -67,11 +64,10 @@ extension ReapPlan: Report {
 
 extension ReapReport: Report {
     var rows: [Row] {
-        let audiences = ProgressLine.counted(subscriptions, "audience")
-        var rows = [Row.line("Unsubscribed \(ProgressLine.counted(devices, "device")) from \(audiences).")]
-        if restored > 0 {
-            rows.append(.line("\(ProgressLine.grouped(restored)) had changed meanwhile and were written again."))
-        }
-        return rows
+        [
+            .line(
+                "The registrar was told of \(ProgressLine.counted(devices, "device")); it unsubscribes those that have not "
+                    + "registered since.")
+        ]
     }
 }

@@ -1,13 +1,13 @@
 import Sender
 
-/// The work of `carillon deliver reap`: the plan, the confirmation, the deleting, and the reports.
+/// The work of `carillon deliver reap`: the plan, the confirmation, the commands, and the reports.
 struct ReapWork {
     let reaper: Reaper
     let options: ConfirmOptions
     let isJSON: Bool
     let isStopped: () -> Bool
 
-    /// Shows what would be deleted.
+    /// Shows of which devices the registrar would be told.
     func plan() throws -> ReapPlan {
         let lines = ReplayProgress()
         defer { lines.clear() }
@@ -23,11 +23,11 @@ struct ReapWork {
         let report = try reaper.perform(plan, approval, until: isStopped)
         try Output.print(report, json: isJSON)
         guard report.held.isEmpty else {
-            // What was deleted now is not in the next plan.
+            // What was told now is not in the next plan.
             let left = plan.devices(.everything) - report.devices
             throw CommandFailure(
                 .configuration,
-                "too many devices of \(report.held.joined(separator: ", ")) are dead, and none of them was deleted: look at "
+                "too many devices of \(report.held.joined(separator: ", ")) are dead, and all of them stay: look at "
                     + "its answers, then confirm the number with --confirm \(left)")
         }
     }

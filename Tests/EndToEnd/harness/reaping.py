@@ -27,16 +27,6 @@ def reap_beside(world, *arguments):
     return ReapProcess(world, "reap", "--yes", "--json", *arguments, settings=world.settings("reap"))
 
 
-def make_reaping_world(harness, name):
-    """One with empty topics of subscriptions and deliveries. A subscription's time is that of whoever writes it."""
-    world = harness.make_world(name)
-    world.topics["deliveries"] = f"{world.name}.deliveries"
-    world.cluster.create_topics(
-        {world.topics["subscriptions"]: (3, {"cleanup.policy": "compact"}), world.topics["deliveries"]: (2, {})}
-    )
-    return world
-
-
 def token(number):
     return f"reap-device-{number}"
 
@@ -102,5 +92,6 @@ def live(world):
 
 
 def nulls(world):
-    """What reapers have deleted: (key, partition, header)."""
-    return [(each.key, each.partition, dict(each.headers)["dead"].decode()) for each in subscriptions(world) if each.value is None]
+    """What was removed by evidence: (key, when that is, the offset below which the registrar knew the log)."""
+    marks = [(each.key, dict(each.headers)["dead"].decode().split("/")) for each in subscriptions(world) if each.value is None]
+    return [(key, int(evidence), int(known)) for key, (evidence, known) in marks]

@@ -17,6 +17,8 @@ from harness.daemon import EXIT_CONFIGURATION, EXIT_LOGIN, EXIT_NOT_IN_TIME, fla
 from harness.guarded import Guarded, TLSListener, certificate, grants_in, openssl
 from harness.http_api import APIProcess, create_key, wait_until_ready
 from harness.project import ROOT
+from harness.reaping import answered, outcome
+from harness.replaying import documents
 from harness.scenario import main, scenario
 from harness.stand_in import StandIn
 from harness.waiting import Failure, expect, now_ms, wait_for
@@ -70,6 +72,7 @@ USERS = [
     "shop",
     "registrar",
     "clerk",
+    "reaper",
     *[f"user-{number}" for number in range(16)],
     *[f"other-{number}" for number in range(13)],
     *[f"desk-{number}" for number in range(15)],
@@ -342,15 +345,16 @@ def one_is_missing_from_api(guarded):
 
 
 @scenario(
-    "with the documented ACLs and no other a registrar decides, `api` registers devices, and each that lacks one names it",
+    "with the documented ACLs and no other a registrar decides, `api` registers devices and the reaper tells of dead ones; "
+    "each that lacks one names it",
     background=True,
 )
 def registry(guarded):
     harness, cluster = guarded.harness, guarded.cluster
     world = harness.make_world("registry", cluster)
     own = ("commands", "devices", "people", "erasures", "verdicts", "control")
-    world.topics |= {each: f"{world.name}.{each}" for each in (*own, "requests")}
-    cluster.create_topics({world.topics[each]: (1, {}) for each in (*own, "requests", "subscriptions")})
+    world.topics |= {each: f"{world.name}.{each}" for each in (*own, "requests", "deliveries")}
+    cluster.create_topics({world.topics[each]: (1, {}) for each in (*own, "requests", "deliveries", "subscriptions")})
     key = create_key(harness, world.folder, "devices:write", "devices:read")
 
     def granted(user, *purposes, without=None):
@@ -386,6 +390,14 @@ def registry(guarded):
     expect("who is subscribed", len(cluster.read(world.topics["subscriptions"])), 3)
     expect("a logout", process.ask(key, "DELETE", f"{path}/person")[0], 204)
     expect("what it withdraws", len(cluster.read(world.topics["control"])), 1)
+
+    answered(world, outcome(0), outcome(1, "accepted"))
+    write = ("Write", world.topics["commands"])
+    settings, missing = granted("reaper", "carillon deliver reap; carillon deliver with topic.commands, in addition", without=write)
+    harness.command("deliver", "reap", "--yes", settings=settings, expected=EXIT_LOGIN)
+    guarded.grant("reaper", missing)
+    (_, done), _ = documents(world, "deliver", "reap", "--yes", settings=settings)
+    expect("what the registrar is told", done["devices"], 1)
     for each in (process, registrar):
         each.stop(30)
         if each.has_line("authorization"):

@@ -24,7 +24,7 @@ struct DeadEvidenceTests {
             ReapSamples.outcome(.deadDevice, 3, evidence: now - 599_999),
             ReapSamples.outcome(.deadDevice, 4, evidence: now - 900_000),
         ])
-        #expect(found.isDead(device(1)) && !found.isDead(device(3)) && !found.isDead(device(4)))
+        #expect(Set(found.devices.keys) == [device(1)])
         #expect(found.next([0: 4, 1: 7]) == [0: 2, 1: 7])
         #expect(found.answers["shop"]?.all == 2 && found.answers["shop"]?.dead == 1 && !found.hasMore)
     }
@@ -153,88 +153,53 @@ struct DeadEvidenceTests {
     }
 }
 
-@Suite("Which subscriptions of dead devices are deleted")
-struct LiveVersionsTests {
-    private func dead(
-        _ records: [ConsumerRecord], _ outcomes: [DeliveryRecord],
-        by credentials: @escaping (String) -> Bool = { _ in true }
-    ) -> [DeadVersion] {
+@Suite("What the registrar is told of dead devices")
+struct ReapPlanTests {
+    private func plan(_ outcomes: [DeliveryRecord], base: ReapPositions = ReapPositions()) -> ReapPlan {
         var evidence = DeadEvidence(now: 10_000_000)
         for (offset, outcome) in outcomes.enumerated() {
             evidence.note(outcome, partition: 0, offset: Int64(offset))
         }
-        var live = LiveVersions()
-        for record in records { live.note(record) }
-        return evidence.dead(among: live) { target, _ in credentials(target.credential) }
+        return ReapPlan(base: base, evidence: evidence, time: 10_000_000, ends: [0: Int64(outcomes.count)])
     }
 
-    @Test("a version is dead if the newest of registered_at, last_seen_at and its record's time is before the evidence")
-    func newest() {
-        let outcome = [ReapSamples.outcome(.deadDevice, 1, evidence: 1_000)]
-        for (registered, seen, written, isDead) in [
-            (999, 999, 999, true), (1_000, 999, 999, false), (999, 1_000, 999, false),
-            (999, 999, 1_000, false), (nil, nil, 999, true), (nil, nil, nil, false), (999, nil, nil, true),
-        ] as [(WallTime?, WallTime?, WallTime?, Bool)] {
-            let found = dead(
-                [ReapSamples.subscription(1, registered: registered, seen: seen, written: written, offset: 4)], outcome)
-            #expect(found.count == (isDead ? 1 : 0), "\([registered, seen, written])")
-        }
+    private let accepted = ReapSamples.outcome(.accepted, 9, status: 200, sent: 9_000_000)
+
+    @Test("the address, the provider's word and its time; of APNs also the app and the environment")
+    func commands() {
+        let plan = plan([
+            ReapSamples.outcome(.deadDevice, 1, app: "shop", evidence: 1_000),
+            ReapSamples.outcome(.deadDevice, 2, .apns, app: "com.example.shop", .development, evidence: 2_000),
+            accepted,
+        ])
+        let texts = plan.dead(.withinLimit).compactMap(\.command).map { String(decoding: $0.json, as: UTF8.self) }
+        #expect(
+            texts == [
+                #"{"version":1,"by":"sender","action":"bury_address","address_sha256":"\#(ReapSamples.hash(1))","#
+                    + #""platform":"fcm","reason":"UNREGISTERED","at":1000}"#,
+                #"{"version":1,"by":"sender","action":"bury_address","address_sha256":"\#(ReapSamples.hash(2, .apns))","#
+                    + #""platform":"apns","app":"com.example.shop","environment":"development","#
+                    + #""reason":"UNREGISTERED","at":2000}"#,
+            ])
+        #expect(plan.groups.map(\.devices) == [1, 1] && plan.groups.map(\.app) == ["com.example.shop", "shop"])
     }
 
-    @Test("the null goes to the version's partition, with the header dead=<evidence>/<offset judged>")
-    func null() {
-        let key = ReapSamples.key(1)
-        let found = dead(
-            [ReapSamples.subscription(1, written: 1, partition: 3, offset: 40)],
-            [ReapSamples.outcome(.deadDevice, 1, evidence: 1_000)])
-        let expected = ProducerRecord(
-            key: key, value: nil, headers: [RecordHeader("dead", Array("1000/40".utf8))], partition: 3)
-        #expect(found.map(\.tombstone) == [expected])
+    @Test("a reason is no longer than a command may have it")
+    func reason() {
+        var outcome = ReapSamples.outcome(.deadDevice, 1, evidence: 1_000)
+        outcome.reason = String(repeating: "\u{1F4F1}", count: 1_000)
+        #expect(plan([outcome]).dead(.everything).map(\.finding.reason.utf8.count) == [252])
     }
 
-    @Test("only the latest version counts, of every audience; what is no subscription changes nothing")
-    func latest() {
-        let outcome = [ReapSamples.outcome(.deadDevice, 1, evidence: 1_000)]
-        var malformed = ReapSamples.subscription(1, "place/3", written: 5_000, offset: 5)
-        malformed.value = Array("{".utf8)
-        let found = dead(
-            [
-                ReapSamples.subscription(1, "place/1", written: 1, offset: 0),
-                ReapSamples.subscription(1, "place/2", written: 1, offset: 1),
-                ReapSamples.subscription(1, "place/3", written: 1, offset: 2),
-                ReapSamples.subscription(1, "place/1", written: 2_000, offset: 3),
-                ReapSamples.null(1, "place/2", offset: 4), malformed,
-            ], outcome)
-        #expect(found.map(\.key) == [ReapSamples.key(1, "place/3")])
-    }
-
-    @Test("APNs answers for a token, an app and an environment, FCM for a token alone")
-    func targets() {
-        let token = ReapSamples.token(1, .apns)
-        func found(_ app: String?, _ environment: PushEnvironment?) -> Int {
-            dead(
-                [ReapSamples.subscription(1, "place/1", .apns, app: "shop", .development, written: 1, offset: 0)],
-                [ReapSamples.outcome(.deadDevice, 1, .apns, app: app, environment, evidence: 1_000)]
-            ).count
-        }
-        #expect(token.count == 64)
-        #expect(found("shop", .development) == 1 && found(nil, nil) == 1)
-        #expect(found("other", .development) == 0 && found("shop", .production) == 0)
-        let fcm = dead(
-            [ReapSamples.subscription(1, app: "shop", written: 1, offset: 0)],
-            [ReapSamples.outcome(.deadDevice, 1, app: "another", evidence: 1_000)])
-        #expect(fcm.count == 1)
-    }
-
-    @Test("the evidence of a credential that does not count deletes nothing")
-    func credentials() {
-        let records = [ReapSamples.subscription(1, written: 500, offset: 0)]
-        let outcomes = [
-            ReapSamples.outcome(.deadDevice, 1, evidence: 1_000, credential: "a"),
-            ReapSamples.outcome(.deadDevice, 1, evidence: 2_000, credential: "b"),
-        ]
-        #expect(dead(records, outcomes).map(\.evidence) == [2_000])
-        #expect(dead(records, outcomes, by: { $0 != "b" }).map(\.evidence) == [1_000])
-        #expect(dead(records, outcomes, by: { _ in false }).isEmpty)
+    @Test("nothing of a credential that is held or waits, but with a person's confirmation")
+    func held() {
+        let other = ReapSamples.outcome(.deadDevice, 2, evidence: 2_000, credential: "other")
+        let outcomes = [ReapSamples.outcome(.deadDevice, 1, evidence: 1_000), other, accepted]
+        let waits = plan(outcomes)
+        #expect(waits.devices(.withinLimit) == 1 && waits.devices(.everything) == 2)
+        #expect(waits.positions(.withinLimit).next == [0: 1])
+        let held = plan(outcomes, base: ReapPositions(held: [DeadEvidence.hash(of: "shop")]))
+        #expect(held.devices(.withinLimit) == 0 && held.positions(.withinLimit).next == [0: 0])
+        #expect(held.positions(.everything) == ReapPositions(next: [0: 3], confirmed: 10_000_000))
     }
 }

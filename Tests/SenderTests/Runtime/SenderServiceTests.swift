@@ -9,14 +9,20 @@ import Testing
 @Suite("The sender in a program of others", .timeLimit(.minutes(30)))
 struct SenderServiceTests {
     /// A sender with a file for a credential of each provider, whose broker is away.
-    private func sender(fcm: String, apns: String, log: LogEntries = LogEntries()) throws -> SenderService {
+    private func sender(
+        fcm: String, apns: String, log: LogEntries = LogEntries(), metrics: Metrics = Metrics(), commands: String = "",
+        reaps: Bool = true
+    ) throws -> SenderService {
         var configuration = PipelineConfiguration(
             kafka: ["bootstrap.servers": "127.0.0.1:1"], stateDirectory: "", rules: try ExtractionRules())
         configuration.delivery.credentials = [
             ProviderCredential(name: "shop", source: .tokenFile(fcm, projectID: "shop-1")),
             ProviderCredential(name: "team", source: .providerKey(file: apns, keyID: "key", teamID: "team")),
         ]
-        return SenderService(configuration: configuration, logger: Logger(label: "test", sink: log))
+        configuration.topics.commands = commands
+        configuration.delivery.reaps = reaps
+        return SenderService(
+            configuration: configuration, logger: Logger(label: "test", sink: log), metrics: metrics)
     }
 
     @Test(
@@ -32,14 +38,29 @@ struct SenderServiceTests {
         let reason = "nothing is sent to apns: delivery.credentials: /nowhere/key: there is no such file"
         // The run is a task among those of all other tests, which may keep it waiting for a minute.
         let deadline = ContinuousClock.now + .seconds(300)
-        while !service.readiness.reasons.contains(reason) || log.messages.count < 2, .now < deadline {
+        let said = "nothing is sent to this provider, and the others go on: "
+        let hasSaid = { log.messages.contains { $0.hasPrefix(said) } }
+        while !service.readiness.reasons.contains(reason) || !hasSaid(), .now < deadline {
             try await Task.sleep(for: .milliseconds(10))
         }
         #expect(service.readiness.reasons.contains("fcm has not begun to read"))
         #expect(service.readiness.reasons.contains(reason))
-        #expect(log.messages.contains { $0.hasPrefix("nothing is sent to this provider, and the others go on: ") })
+        #expect(hasSaid())
         service.shutdown()
         try await running.value
+    }
+
+    @Test(
+        "without topic.commands it says once that dead devices stay, and counts so; not where they are not its task",
+        arguments: [("", true, 1), ("", false, 0), ("notifications.commands", true, 0)])
+    func deadDevicesStay(commands: String, reaps: Bool, warnings: Int) async throws {
+        let (entries, metrics) = (LogEntries(), Metrics())
+        let service = try sender(
+            fcm: "/nowhere/a", apns: "/nowhere/b", log: entries, metrics: metrics, commands: commands, reaps: reaps)
+        await #expect(throws: PipelineError.self) { try await service.run() }
+        #expect(entries.messages.filter { $0.contains("so that dead devices stay subscribed") }.count == warnings)
+        let text = metrics.snapshot().prometheusText()
+        #expect(text.contains("carillon_dead_devices_stay \(commands.isEmpty ? 1 : 0)\n"))
     }
 
     @Test("a sender that can reach no provider ends, and says what is wrong with the first")

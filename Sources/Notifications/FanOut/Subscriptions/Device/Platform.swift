@@ -104,7 +104,7 @@ public enum PushEnvironment: String, CaseIterable, Sendable {
     case production, development
 
     /// The code in the table.
-    var code: UInt8 {
+    package var code: UInt8 {
         switch self {
         case .production: 0
         case .development: 1
@@ -112,7 +112,7 @@ public enum PushEnvironment: String, CaseIterable, Sendable {
     }
 
     /// Nil for a code that this version does not write.
-    init?(code: UInt8) {
+    package init?(code: UInt8) {
         guard let environment = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = environment
     }

@@ -43,7 +43,15 @@ extension Subscription {
 
     /// Reads a record. The key must belong to the value: otherwise nothing could ever unsubscribe it.
     public static func decode(key: [UInt8], value: [UInt8]) throws(Invalid) -> Subscription {
-        let subscription = try decode(value: value)
+        var reader = JSONReader()
+        return try decode(key: key, value: value, &reader)
+    }
+
+    /// - Parameter reader: one for many records.
+    package static func decode(
+        key: [UInt8], value: [UInt8], _ reader: inout JSONReader
+    ) throws(Invalid) -> Subscription {
+        let subscription = try decode(value: value, &reader)
         guard key == Array(subscription.key.utf8) else {
             throw Invalid(problems: ["the key does not belong to the value's audience and token"])
         }
@@ -53,6 +61,10 @@ extension Subscription {
     /// Reads a record's value, or a line of an import. The error lists every problem.
     public static func decode(value: [UInt8]) throws(Invalid) -> Subscription {
         var reader = JSONReader()
+        return try decode(value: value, &reader)
+    }
+
+    private static func decode(value: [UInt8], _ reader: inout JSONReader) throws(Invalid) -> Subscription {
         let result = value.withUnsafeBytes { bytes -> Result<Subscription, Invalid> in
             let document: JSONValue
             do {
