@@ -1,4 +1,4 @@
-"""What clients of the HTTP API were told about devices, beside what the commands in the log say."""
+"""What clients of the HTTP API were told, beside what the commands in the log say."""
 
 import hashlib
 import json
@@ -21,19 +21,18 @@ REFUSALS = {
 DONE = (200, 201, 204)
 # Which answers say that nothing is in the log; any other 503 leaves it open.
 NOT_RECORDED = {"not-recorded", "starting", "overloaded", "draining"}
-NOT_ADMITTED = (400, 401, 403, 413, 415, 429)
+TOO_MANY = 429
 
 
 @dataclass
 class Exchange:
-    """One request about a device, and its answer; `status` is None where the connection ended without one."""
+    """One request, and its answer; `status` is None where the connection ended without one."""
 
     number: int
     process: str
     method: str
     path: str
-    device: str
-    # As the command in the log has them: who asks, and what is asked for beside the device. None: nothing is written.
+    # As the command in the log has them: who asks, and for what. None: nothing is written.
     author: dict = field(default_factory=dict)
     asked: Optional[dict] = None
     body: Optional[bytes] = None
@@ -43,6 +42,11 @@ class Exchange:
     # In seconds since 1970.
     began: float = 0
     ended: float = 0
+
+    @property
+    def resource(self):
+        """What it is about, as `Decisions.history` has it: devices/NAME."""
+        return "/".join(self.path.split("/")[2:4])
 
     @property
     def trace(self):
@@ -107,7 +111,7 @@ def check_command(exchange, offsets, recorded, decisions, unclear, report):
     """One request and the commands that were recorded for it."""
     wanted = {"version": 1} | exchange.author | exchange.asked
     for offset in offsets:
-        # A credential is the process's own idea, where it has no other one of the device.
+        # A new credential is nothing that a client asks for.
         if {name: value for name, value in recorded[offset].items() if name != "new_credential"} != wanted:
             report.add("a command is not what was asked for", f"{exchange}: {recorded[offset]}, expected {wanted}")
     # Where a record times out, librdkafka sends what was under way beside it again in a new epoch (docs/api.md).
@@ -117,14 +121,14 @@ def check_command(exchange, offsets, recorded, decisions, unclear, report):
         report.add("a request was recorded several times", f"{exchange}: {offsets}")
     if exchange.is_open:
         return
-    if exchange.status in NOT_ADMITTED or (exchange.status == 503 and exchange.code in NOT_RECORDED):
+    if exchange.status in (TOO_MANY, 503):
         if offsets:
             report.add("what was not recorded is in the log", f"{exchange}: {exchange.status} {exchange.code}: {offsets}")
     elif exchange.status == 202:
         if exchange.answer.get("command") not in offsets:
             report.add("what was recorded is not in the log", f"{exchange}: {exchange.answer}, found {offsets}")
     elif not offsets:
-        report.add("what was decided is not in the log", f"{exchange}: {exchange.status} {exchange.code}")
+        report.add("an answer is of no command", f"{exchange}: {exchange.status} {exchange.answer}")
     elif not any(fits(exchange, decisions, offset) for offset in offsets):
         verdicts = [decisions.decided[offset].verdict for offset in offsets]
         report.add("an answer is not the verdict", f"{exchange}: {exchange.status} {exchange.code}, expected {verdicts}")
@@ -135,42 +139,40 @@ def fits(exchange, decisions, offset):
     verdict = decisions.decided[offset].verdict
     if verdict["verdict"] == "refused":
         return exchange.status == REFUSALS[verdict["reason"]]
-    if verdict["verdict"] == "gone":
-        return exchange.status == 204
-    if exchange.path.endswith("/person"):
+    if exchange.method == "DELETE":
         return exchange.status == 204
     if exchange.status == 404:
         # It was done, and the device was deleted before the answer.
-        deleted = [at for at, state in decisions.history[exchange.device] if at > offset and state is None]
+        deleted = [at for at, state in decisions.history[exchange.resource] if at > offset and state is None]
         return any(decisions.times[at] <= exchange.ended * 1000 for at in deleted)
     return exchange.status == (201 if verdict["verdict"] == "created" else 200)
 
 
 def check_shown(exchanges, offsets, decisions, newest_lag, report):
-    """What answers and GETs show of devices, in the order of time."""
-    # By device and process, and by device, the offset up to which everything must be seen.
+    """What answers and GETs show, in the order of time."""
+    # By resource and process, and by resource, the offset up to which everything must be seen.
     known, everywhere = {}, {}
     moments = []
     for each in exchanges:
         moments += [(each.began, 0, each), (each.ended, 1, each), (each.ended + newest_lag, 2, each)]
-    least, spans = {}, {device: spans_of(history) for device, history in decisions.history.items()}
+    least, spans = {}, {resource: spans_of(history) for resource, history in decisions.history.items()}
     for _, kind, each in sorted(moments, key=lambda moment: moment[:2]):
-        place, told = (each.device, each.process), min(offsets.get(each.trace, [-1]))
+        place, told = (each.resource, each.process), min(offsets.get(each.trace, [-1]))
         if kind == 0:
-            least[each.number] = max(known.get(place, -1), everywhere.get(each.device, -1))
+            least[each.number] = max(known.get(place, -1), everywhere.get(each.resource, -1))
         elif kind == 1:
             if each.status in (200, 201) or (each.method == "GET" and each.status == 404):
                 bound = max(least[each.number], told if each.status in DONE else -1)
                 answer = each.answer if each.status in DONE else None
-                check_state(each, answer, spans.get(each.device, spans_of([(-1, None)])), bound, report)
+                check_state(each, answer, spans.get(each.resource, spans_of([(-1, None)])), bound, report)
             if each.status in DONE:
                 known[place] = max(known.get(place, -1), told, each.answer.get("revision", -1))
         elif each.status in DONE:
-            everywhere[each.device] = max(everywhere.get(each.device, -1), told)
+            everywhere[each.resource] = max(everywhere.get(each.resource, -1), told)
 
 
 def spans_of(history):
-    """By revision what a device has been, and before which offset; by None when there was none."""
+    """By revision what a resource has been, and before which offset; by None when there was none."""
     spans, ends = {}, [at for at, _ in history[1:]] + [float("inf")]
     for (_, state), end in zip(history, ends, strict=True):
         spans.setdefault(state and state["revision"], []).append((state, end))
@@ -178,7 +180,7 @@ def spans_of(history):
 
 
 def check_state(exchange, answer, spans, bound, report):
-    """The device has been as it was shown, at the offset `bound` or later."""
+    """The resource has been as it was shown, at the offset `bound` or later."""
     ends = [end for state, end in spans.get(answer and answer.get("revision"), ()) if shows(answer, state)]
     if not ends:
         report.add("what was shown never was so", f"{exchange}: {answer}")
@@ -188,7 +190,7 @@ def check_state(exchange, answer, spans, bound, report):
 
 def check_lasting(exchanges, devices, report):
     """What 200 and 201 have told is a record of the topic of devices."""
-    revisions = {(each.key.decode(), json.loads(each.value)["revision"]) for each in devices if each.value}
+    revisions = {("devices/" + each.key.decode(), json.loads(each.value)["revision"]) for each in devices if each.value}
     for each in exchanges:
-        if each.status in (200, 201) and (each.device, each.answer.get("revision")) not in revisions:
+        if each.status in (200, 201) and (each.resource, each.answer.get("revision")) not in revisions:
             report.add("what was told is lost", f"{each}: {each.answer}")

@@ -56,7 +56,7 @@ class Decisions:
         self.devices, self.people, self.erased = {}, {}, {}
         # By the SHA-256 of an address: whose it is, and its subscriptions by key.
         self.owners, self.subscriptions = {}, {}
-        # By device, pairs of a command's offset and what the device has been since.
+        # By resource, such as devices/NAME: pairs of a command's offset and what it has been since.
         self.history = {}
         # By the offset of the command: when the broker has got it, in milliseconds since 1970.
         self.decided, self.times = {}, {}
@@ -135,8 +135,7 @@ class Decisions:
         if before == after:
             return {"verdict": "unchanged", "revision": before["revision"]}
         after["revision"] = self.offset
-        self.people[name] = after
-        self.person_records.append((name, after))
+        self._set_person(name, after)
         for each in self._devices_of(name):
             if address := hash_of(self.devices[each]):
                 self._subscribe(address)
@@ -151,8 +150,8 @@ class Decisions:
         devices = self._devices_of(name)
         for each in devices:
             self._forget(each)
-        if self.people.pop(name, None):
-            self.person_records.append((name, None))
+        if name in self.people:
+            self._set_person(name, None)
         self.erased[name] = self.time
         return {"verdict": "erased", "devices": len(devices)}
 
@@ -218,7 +217,17 @@ class Decisions:
         if address := hash_of(state):
             self.owners[address] = name
         self.device_records.append((name, state))
-        self.history.setdefault(name, [(-1, None)]).append((self.offset, state))
+        self._note(f"devices/{name}", state)
+
+    def _set_person(self, name, state):
+        self.people.pop(name, None)
+        if state:
+            self.people[name] = state
+        self.person_records.append((name, state))
+        self._note(f"people/{name}", state)
+
+    def _note(self, resource, state):
+        self.history.setdefault(resource, [(-1, None)]).append((self.offset, state))
 
     # Who is subscribed.
 

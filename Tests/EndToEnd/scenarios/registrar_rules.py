@@ -91,9 +91,9 @@ class RulesWorld(RegistrarWorld):
 
     # Requests.
 
-    def exchange(self, desk, method, path, device, **members):
+    def exchange(self, desk, method, path, **members):
         with self.lock:
-            self.exchanges.append(Exchange(len(self.exchanges), desk.name, method, path, device, **members))
+            self.exchanges.append(Exchange(len(self.exchanges), desk.name, method, path, **members))
             return self.exchanges[-1]
 
     def send(self, desk, exchange, credential):
@@ -110,15 +110,14 @@ class RulesWorld(RegistrarWorld):
         exchange.ended = time.time()
         return exchange
 
-    def look(self, desk, device):
+    def look(self, desk, resource):
         """What a GET shows."""
-        path = f"/v1/devices/{device}"
-        return self.send(desk, self.exchange(desk, "GET", path, device), self.key)
+        return self.send(desk, self.exchange(desk, "GET", f"/v1/{resource}"), self.key)
 
     def ask(self, desk, exchange, credential):
         """Asks, and looks at the same process what it is told then."""
         if self.send(desk, exchange, credential).status in DONE:
-            self.look(desk, exchange.device)
+            self.look(desk, exchange.resource)
 
     def begin(self, function, *arguments):
         """Runs it beside the next steps."""
@@ -222,7 +221,7 @@ class RulesWorld(RegistrarWorld):
         state = decisions.devices.get(device)
 
         def is_shown():
-            found = self.look(desk, device)
+            found = self.look(desk, f"devices/{device}")
             return found.status in (200, 404) and shows(found.answer if found.status == 200 else None, state)
 
         wait_for(f"{desk.name} shows {device} as {state}", is_shown, 20)
@@ -333,10 +332,10 @@ class Clients:
         token = user_token(person, iat=issued, exp=issued + 43_200, audiences=["place/*", "channel/*"])
         return {"by": f"user:{person}", "issued_at": issued * 1000}, token
 
-    def condition(self, device, kind):
+    def condition(self, path, kind):
         """Headers, and what they are in a command."""
         if kind in ("known", "old"):
-            revision = self.revision(device) if kind == "known" else 0
+            revision = self.revision(path) if kind == "known" else 0
             return {"If-Match": f'"{revision}"'}, {"if_revision": revision}
         return {
             None: ({}, {}),
@@ -344,14 +343,14 @@ class Clients:
             "new": ({"If-None-Match": "*"}, {"if_exists": False}),
         }[kind]
 
-    def revision(self, device):
+    def revision(self, path):
         """The newest that was told."""
-        told = (each for each in reversed(self.world.exchanges) if each.device == device and each.status in DONE)
+        told = (each for each in reversed(self.world.exchanges) if path.startswith(f"/v1/{each.resource}") and each.status in DONE)
         return next((each.answer["revision"] for each in told if "revision" in each.answer), 0)
 
     def ask(self, way, method, path, asked, body=None):
         """`asked`: the members of its command."""
-        headers, if_members = self.condition(asked["device"], way.condition)
+        headers, if_members = self.condition(path, way.condition)
         content = {} if body is None else {"Content-Type": "application/json"}
         author, credential = self.users[way.person] if way.person else self.backend
         members = {
@@ -360,14 +359,14 @@ class Clients:
             "body": None if body is None else compact(body),
             "headers": headers | content,
         }
-        self.requests.append((method, path, asked["device"], members, credential))
+        self.requests.append((method, path, members, credential))
         self.repeat(way)
 
     def repeat(self, way, back=1):
         """The same bytes as of the request so many ago."""
-        method, path, device, members, credential = self.requests[-min(back, len(self.requests))]
+        method, path, members, credential = self.requests[-min(back, len(self.requests))]
         desk = self.world.desks[way.process]
-        exchange = self.world.exchange(desk, method, path, device, **members)
+        exchange = self.world.exchange(desk, method, path, **members)
         (self.world.ask_beside if way.beside else self.world.ask)(desk, exchange, credential)
 
     def put(self, way, device, body):
@@ -439,7 +438,7 @@ class Rules(RuleBasedStateMachine):
 
     @rule(device=DEVICE, process=PROCESS)
     def look(self, device, process):
-        self.world.look(self.world.desks[process], device)
+        self.world.look(self.world.desks[process], f"devices/{device}")
 
     @rule(device=DEVICE, processes=permutations(range(3)), members=lists(MEMBERS, min_size=2, max_size=3))
     def race_for_device(self, device, processes, members):

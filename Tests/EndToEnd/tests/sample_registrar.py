@@ -24,7 +24,7 @@ class SampleRegistrar:
         for offset in range(count):
             # Each third one is a repeat.
             last = last if offset % 3 == 2 else commands.next()
-            exchange = Exchange(offset, "x", "", "", "", began=offset + 0.1, ended=offset + 0.6)
+            exchange = Exchange(offset, "x", "", "", began=offset + 0.1, ended=offset + 0.6)
             record = Record(
                 "commands", 0, offset, 1_000 * offset + 300, None, last.value, (("traceparent", exchange.trace.encode()),)
             )
@@ -51,12 +51,11 @@ class SampleRegistrar:
         is_over_http = command["action"] == "delete_device" or command.get("whole")
         if not is_over_http:
             return
-        exchange.method, exchange.device = METHODS[command["action"]], command["device"]
-        exchange.path = f"/v1/devices/{exchange.device}"
+        exchange.method, exchange.path = METHODS[command["action"]], f"/v1/devices/{command['device']}"
         exchange.author, exchange.asked = {"by": command.pop("by")}, {name: command[name] for name in command if name != "version"}
         exchange.status = {"created": 201, "gone": 204, "refused": REFUSALS.get(verdict.get("reason"))}.get(verdict["verdict"], 200)
         if exchange.status in (200, 201):
-            exchange.answer = document(self.decisions.devices[exchange.device])
+            exchange.answer = document(self.decisions.devices[command["device"]])
         self.exchanges.append(exchange)
 
     @property

@@ -129,7 +129,7 @@ class Answers(unittest.TestCase):
             (one, two)
             for one in told
             for two in told
-            if one.device == two.device and one.answer["revision"] < two.answer["revision"] and one.ended + LAG < two.ended
+            if one.resource == two.resource and one.answer["revision"] < two.answer["revision"] and one.ended + LAG < two.ended
         )
 
     def test_what_is_right(self):
@@ -173,7 +173,12 @@ class Answers(unittest.TestCase):
 
     def test_what_was_decided_and_is_not_in_the_log(self):
         self.first(204).number = 100_001
-        self.assertEqual(self.kinds(), {"what was decided is not in the log"})
+        self.assertEqual(self.kinds(), {"an answer is of no command"})
+
+    def test_a_credential_that_is_good_and_refused(self):
+        exchange = self.first(201)
+        exchange.number, exchange.status, exchange.answer = 100_001, 401, {"code": "bad-token"}
+        self.assertEqual(self.kinds(), {"an answer is of no command"})
 
     def test_a_request_that_was_recorded_twice(self):
         record = self.sample.commands[-1]
@@ -208,7 +213,7 @@ class Answers(unittest.TestCase):
             (one, two)
             for two in self.sample.exchanges
             for one in self.sample.exchanges
-            if two.status == 204 and one.status == 201 and one.device == two.device and one.ended < two.began
+            if two.status == 204 and one.status == 201 and one.resource == two.resource and one.ended < two.began
         )
         look = self.look(gone)
         look.status, look.answer = 200, told.answer
