@@ -132,6 +132,8 @@ package final class APIService: Role, Sendable {
         let meter = APIMeter(APIDescription.operations, metrics: metrics, logger: logger)
         let handler = try makeHandler(try file.read() ?? KeyRing([]), meter)
         let crew = Crew()
+        // Before it listens: the first users would be refused.
+        if !configuration.api.issuers.isEmpty { try watchIssuers(crew, handler) }
         crew.start("http") { try self.serve(address, handler) }
         crew.start("writer") { try self.write() }
         crew.start("requests") { [requests, host] in try requests.run(on: host) }
@@ -159,7 +161,6 @@ package final class APIService: Role, Sendable {
                 return "\(ring.entries.count) keys"
             }
         }
-        if !configuration.api.issuers.isEmpty { try watchIssuers(crew, handler) }
         var supervision = Supervision(host, crew, terms, logger)
         try supervision.untilAllHaveEnded(APIStatusLine(meter: meter))
     }

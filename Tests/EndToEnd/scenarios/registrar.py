@@ -22,6 +22,8 @@ from harness.waiting import PATIENCE, Skipped, expect, now_ms
 from harness.world import check
 from model.pushes import read_requests
 from model.registrar import Registry, sha256, verify_registry
+from model.registrar_decisions import check_decisions
+from model.report import Report
 
 TOPICS = (
     "events",
@@ -53,8 +55,8 @@ class Registrar(Daemon):
 class RegistrarWorld:
     """Topics for one test, all named after it, and the registrars."""
 
-    def __init__(self, harness, name):
-        self.harness, self.cluster = harness, harness.cluster()
+    def __init__(self, harness, name, cluster=None):
+        self.harness, self.cluster = harness, cluster or harness.cluster()
         self.name = harness.unique(name)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"carillon-{name}."))
         self.topics = {topic: f"{self.name}.{topic}" for topic in TOPICS}
@@ -96,9 +98,12 @@ class RegistrarWorld:
         wait_for_daemons(f"{end} commands are decided", lambda: self.decided() == end, running, seconds)
         self.cluster.wait_until_readable([self.topics[each] for each in ("verdicts", "devices", "people", "subscriptions")])
 
-    def verify(self, **known):
+    def registry(self, **known):
         topics = ("commands", "verdicts", "devices", "people", "subscriptions")
-        report = verify_registry(Registry(*(self.read(topic) for topic in topics), **known))
+        return Registry(*(self.read(topic) for topic in topics), **known)
+
+    def verify(self, **known):
+        report = verify_registry(self.registry(**known))
         report.print()
         check(report)
 
@@ -144,6 +149,9 @@ def kills(harness):
     for each in registrars:
         each.stop()
     world.verify()
+    report = Report()
+    check_decisions(world.registry(), report)
+    check(report)
     kinds = {each["verdict"] for each in world.verdicts()}
     expect("the kinds of verdicts", kinds, {"created", "changed", "unchanged", "gone", "erased", "refused"})
 

@@ -1,0 +1,443 @@
+"""What each command about devices and people changes, decided once more, in the order of the log and by nobody but this code. It
+knows no subscriptions but the registrar's own."""
+
+import datetime
+import hashlib
+import json
+from typing import NamedTuple
+
+DAY_MS = 86_400_000
+MOST_AUDIENCES = {"device": 200, "person": 1_000}
+# Of each kind of address: the platform, and what a subscription says of the kind.
+KINDS = {"registration_token": ("fcm", None), "installation_id": ("fcm", "installation_id"), "apns_token": ("apns", None)}
+# What no client sees of a device, or what changes without a revision.
+UNSEEN = ("revision", "seen_at", "refreshed_at")
+
+
+class Decision(NamedTuple):
+    """What a command changes: values of records, None for a tombstone."""
+
+    verdict: dict
+    # Pairs of an id and a value, in the order of the records.
+    devices: list
+    people: list
+    # By key a value and the header `since`.
+    subscriptions: dict
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def in_order(texts):
+    """Without repeats, by their bytes."""
+    return sorted(set(texts), key=str.encode)
+
+
+def live(state):
+    """A device's address, where it is live."""
+    return state["address"] if state and state["address"]["state"] == "live" else None
+
+
+def hash_of(state):
+    address = live(state)
+    return sha256(address["value"]) if address else None
+
+
+def with_members(state, **members):
+    """Another value of the record, without those that are None."""
+    return {name: value for name, value in (state | members).items() if value is not None}
+
+
+class Decisions:
+    """The registrar's state between two commands, and how it came to be."""
+
+    def __init__(self):
+        self.devices, self.people, self.erased = {}, {}, {}
+        # By the SHA-256 of an address: whose it is, and its subscriptions by key.
+        self.owners, self.subscriptions = {}, {}
+        # By resource, such as devices/NAME: pairs of a command's offset and what it has been since.
+        self.history = {}
+        # By the offset of the command: when the broker has got it, in milliseconds since 1970.
+        self.decided, self.times = {}, {}
+
+    def decide(self, record):
+        """The decision about the next record of the topic of commands."""
+        command, self.offset, self.time = json.loads(record.value), record.offset, record.timestamp
+        self.device_records, self.person_records, self.subscription_records = [], [], {}
+        action = getattr(self, "_" + command["action"])
+        verdict = {"version": 1, "command": record.offset} | action(command)
+        decision = Decision(verdict, self.device_records, self.person_records, self.subscription_records)
+        self.decided[record.offset], self.times[record.offset] = decision, record.timestamp
+        return decision
+
+    # What a command does: each gives the members of its verdict.
+
+    def _change_device(self, command):
+        name, is_whole = command["device"], command["whole"]
+        before = self.devices.get(name)
+        if before is None and not is_whole:
+            return refused("not_found")
+        if before and self._is_repeated_logout(command, before):
+            return {"verdict": "unchanged", "revision": before["revision"]}
+        after = self._changed(before or self._made(name), command)
+        if refusal := self._refusal_of_device(command, before, after):
+            return refusal
+        is_same = bool(before) and seen(before) == seen(after)
+        if self.time - after["seen_at"] >= DAY_MS:
+            after["seen_at"] = self.time
+        if hash_of(before) != hash_of(after) or self.time - after["refreshed_at"] >= 7 * DAY_MS:
+            after["refreshed_at"] = self.time
+        after["revision"] = before["revision"] if is_same else self.offset
+        self._replace(name, before, after)
+        return {"verdict": "unchanged" if is_same else "changed" if before else "created", "revision": after["revision"]}
+
+    def _delete_device(self, command):
+        before = self.devices.get(command["device"])
+        if before and (reason := refusal_of_author(command, before, None)):
+            return refused(reason)
+        if refusal := refusal_of_condition(command, before):
+            return refusal
+        if before:
+            self._forget(command["device"])
+        return {"verdict": "gone"}
+
+    def _bury_address(self, command):
+        if kind_of(command["by"]) not in ("key", "sender"):
+            return refused("not_found")
+        name = self.owners.get(command["address_sha256"])
+        state = self.devices.get(name)
+        if not state or KINDS[live(state)["kind"]][0] != command["platform"]:
+            return {"verdict": "gone"}
+        if command["at"] <= max(live(state)["since"], state["seen_at"]):
+            return {"verdict": "gone"}
+        death = {each: command[each] for each in ("platform", "reason", "at")}
+        address = {"state": "dead", "sha256": command["address_sha256"]} | death
+        self._set_device(name, state | {"address": address, "revision": self.offset})
+        self._subscribe(command["address_sha256"])
+        return {"verdict": "changed", "revision": self.offset}
+
+    def _change_person(self, command):
+        name, author = command["person"], kind_of(command["by"])
+        is_own = author == "user" and command["by"] == f"user:{name}" and "audiences" not in command
+        if author != "key" and not is_own:
+            return refused("not_found")
+        before = self.people.get(name)
+        if reason := self._refusal_of_erased(command, name):
+            return refused(reason)
+        if refusal := refusal_of_condition(command, before):
+            return refusal
+        if refusal := refusal_of_audiences(command.get("audiences", []), MOST_AUDIENCES["person"]):
+            return refusal
+        after = before or {"version": 1, "person": name, "revision": self.offset, "audiences": []}
+        changes = {each: command[each] for each in ("locale", "time_zone") if each in command}
+        after = with_members(after, audiences=in_order(command.get("audiences", after["audiences"])), **changes)
+        if before == after:
+            return {"verdict": "unchanged", "revision": before["revision"]}
+        after["revision"] = self.offset
+        self._set_person(name, after)
+        for each in self._devices_of(name):
+            if address := hash_of(self.devices[each]):
+                self._subscribe(address)
+        return {"verdict": "changed" if before else "created", "revision": self.offset}
+
+    def _erase_person(self, command):
+        if kind_of(command["by"]) != "key":
+            return refused("not_found")
+        name = command["person"]
+        if refusal := refusal_of_condition(command, self.people.get(name)):
+            return refusal
+        devices = self._devices_of(name)
+        for each in devices:
+            self._forget(each)
+        if name in self.people:
+            self._set_person(name, None)
+        self.erased[name] = self.time
+        return {"verdict": "erased", "devices": len(devices)}
+
+    # What a device becomes.
+
+    def _made(self, name):
+        times = dict.fromkeys(("registered_at", "seen_at", "refreshed_at"), self.time)
+        return {"version": 1, "device": name, "address": {"state": "none"}, "app": ""} | times
+
+    def _changed(self, state, command):
+        """The device as the command has it; of a whole one what is absent is removed."""
+        is_whole, person = command["whole"], state.get("person")
+        members = {each: None for each in ("locale", "time_zone", "person") if is_whole}
+        known = ("locale", "time_zone", "person", "app", "environment", "generation")
+        members |= {each: command[each] for each in known if each in command}
+        if "new_credential" in command:
+            members["credential"] = command["new_credential"]
+        if is_whole:
+            members.setdefault("environment", "production")
+        if is_whole or "address" in command:
+            members["address"] = self._address(live(state), command.get("address"))
+        audiences = command.get("audiences", [] if is_whole else state.get("audiences", []))
+        after = with_members(state, **members)
+        if "audiences" not in command and after.get("person") != person:
+            audiences = [each for each in audiences if each.startswith("channel/")]
+        audiences = (set(audiences) - set(command.get("removes", []))) | set(command.get("adds", []))
+        return after | {"audiences": in_order(audiences)}
+
+    def _address(self, before, new):
+        if new is None:
+            return {"state": "none"}
+        is_same = before and all(before[each] == new[each] for each in ("kind", "value"))
+        return before if is_same else {"state": "live", "kind": new["kind"], "value": new["value"], "since": self.time}
+
+    def _replace(self, name, before, after):
+        """An address belongs to one device; the one that had it is told so."""
+        old, new = hash_of(before), hash_of(after)
+        owner = self.owners.get(new)
+        if owner not in (None, name):
+            claimed = {"state": "claimed", "sha256": new, "at": self.time}
+            self._set_device(owner, self.devices[owner] | {"address": claimed, "revision": self.offset})
+        # Whom a rotation has taken over is no joiner.
+        moved = self._audiences(before) if old and old != new else set()
+        if before != after:
+            self._set_device(name, after)
+        if old and old != new:
+            self._subscribe(old)
+        if new:
+            self._subscribe(new, moved, after["registered_at"])
+
+    def _forget(self, name):
+        address = hash_of(self.devices[name])
+        self._set_device(name, None)
+        if address:
+            self._subscribe(address)
+
+    def _set_device(self, name, state):
+        address = hash_of(self.devices.pop(name, None))
+        if self.owners.get(address) == name:
+            del self.owners[address]
+        if state:
+            self.devices[name] = state
+        if address := hash_of(state):
+            self.owners[address] = name
+        self.device_records.append((name, state))
+        self._note(f"devices/{name}", state)
+
+    def _set_person(self, name, state):
+        self.people.pop(name, None)
+        if state:
+            self.people[name] = state
+        self.person_records.append((name, state))
+        self._note(f"people/{name}", state)
+
+    def _note(self, resource, state):
+        self.history.setdefault(resource, [(-1, None)]).append((self.offset, state))
+
+    # Who is subscribed.
+
+    def _devices_of(self, person):
+        return in_order(name for name, state in self.devices.items() if state.get("person") == person)
+
+    def _audiences(self, state):
+        """Whom a device with an address is subscribed as."""
+        audiences = {*state["audiences"], f"device/{hash_of(state)}"}
+        if person := state.get("person"):
+            audiences |= {f"user/{person}", *self.people.get(person, {}).get("audiences", [])}
+        return audiences
+
+    def wanted(self, address):
+        """The subscriptions of the device that has this address, by key."""
+        state = self.devices.get(self.owners.get(address))
+        return {f"{each}|{address}": subscription(state, each) for each in self._audiences(state)} if state else {}
+
+    def _subscribe(self, address, moved=(), since=None):
+        before, after = self.subscriptions.get(address, {}), self.wanted(address)
+        for key in before.keys() - after.keys():
+            self.subscription_records[key] = (None, None)
+        for key, value in after.items():
+            if before.get(key) != value:
+                is_moved = value["audience"] in moved and key not in before
+                self.subscription_records[key] = (value, since if is_moved else None)
+        self.subscriptions[address] = after
+
+    # Why a command is refused.
+
+    def _is_repeated_logout(self, command, before):
+        logout = {"person": None, "whole": False}
+        envelope = ("version", "by", "issued_at", "action", "device", "if_revision", "if_exists")
+        rest = {name: value for name, value in command.items() if name not in envelope}
+        return kind_of(command["by"]) == "user" and "person" not in before and rest == logout
+
+    def _refusal_of_erased(self, command, person):
+        if person not in self.erased:
+            return None
+        author = kind_of(command["by"])
+        is_old = author == "device" or (author == "user" and command["issued_at"] <= self.erased[person])
+        return "person_erased" if is_old else None
+
+    def _refusal_of_device(self, command, before, after):
+        """In the order in which a client can mend them."""
+        author, person = kind_of(command["by"]), after.get("person")
+        if person and (reason := self._refusal_of_erased(command, person)):
+            return refused(reason)
+        if before and (reason := refusal_of_author(command, before, (command.get("address") or {}).get("value"))):
+            return refused(reason)
+        if refusal := refusal_of_condition(command, before):
+            return refusal
+        newest = (before or {}).get("generation")
+        if newest is not None and command.get("generation", newest) < newest:
+            return refused("stale_generation", generation=newest)
+        if author == "sender":
+            return refused("not_found")
+        if author == "device" and not (before and only_reduces(command, before, after)):
+            return refused("not_by_credential")
+        if author == "user" and person not in (None, command["by"].removeprefix("user:"), (before or {}).get("person")):
+            return refused("not_this_device")
+        return refusal_of_audiences(after["audiences"], MOST_AUDIENCES["device"])
+
+
+def seen(state):
+    return {name: value for name, value in state.items() if name not in UNSEEN}
+
+
+def kind_of(author):
+    return author.partition(":")[0]
+
+
+def refused(reason, **members):
+    return {"verdict": "refused", "reason": reason} | members
+
+
+def refusal_of_author(command, before, shown):
+    """Who may change a device: a backend, its person, whoever has its credential or shows its present address."""
+    author, _, name = command["by"].partition(":")
+    if author == "key":
+        return None
+    if author == "user":
+        address = live(before)
+        is_nobodys = "person" not in before and not address
+        is_shown = address is not None and shown == address["value"]
+        return None if before.get("person") == name or is_nobodys or is_shown else "not_this_device"
+    if author == "device":
+        return None if before.get("credential") == name else "not_this_device"
+    return "not_found"
+
+
+def only_reduces(command, before, after):
+    """Whether it is what a device credential may do."""
+    same = all(before.get(each) == after.get(each) for each in ("app", "environment"))
+    is_other = after.get("person") not in (None, before.get("person"))
+    return same and not is_other and set(after["audiences"]) <= set(before["audiences"]) and "new_credential" not in command
+
+
+def refusal_of_condition(command, before):
+    revision = before["revision"] if before else None
+    holds = command.get("if_revision", revision) == revision and command.get("if_exists", before is not None) == (
+        before is not None
+    )
+    if holds:
+        return None
+    return refused("precondition_failed", **({"revision": revision} if before else {}))
+
+
+def refusal_of_audiences(audiences, most):
+    if len(audiences) > most:
+        return refused("too_many_audiences", most=most)
+    is_allowed = all(each.startswith(("place/", "channel/")) for each in audiences)
+    return None if is_allowed else refused("invalid")
+
+
+def iso(milliseconds):
+    moment = datetime.datetime.fromtimestamp(milliseconds // 1000, datetime.timezone.utc)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03}Z"
+
+
+def subscription(state, audience):
+    """The value of the record that subscribes a device."""
+    address = live(state)
+    platform, kind = KINDS[address["kind"]]
+    members = {"audience": audience, "token": address["value"], "platform": platform, "address_kind": kind}
+    members |= {each: state.get(each) for each in ("app", "environment", "locale")}
+    members |= {"registered_at": iso(address["since"]), "last_seen_at": iso(state["refreshed_at"])}
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def check_decisions(registry, report):
+    """What the topics have is what the commands say: each verdict, each record of devices and people, in order, and the
+    subscriptions that each command has written. Returns the decisions."""
+    decisions = Decisions()
+    decided = [decisions.decide(each) for each in registry.commands]
+    verdicts = [json.loads(each.value) for each in registry.verdicts]
+    for found, wanted in zip(verdicts, decided, strict=False):
+        found.pop("problems", None)
+        if found != wanted.verdict:
+            report.add("a verdict is not what its command says", f"{found}, expected {wanted.verdict}")
+    for kind, records in (("devices", registry.devices), ("people", registry.people)):
+        found = [(each.key.decode(), json.loads(each.value) if each.value else None) for each in records]
+        wanted = [pair for each in decided for pair in getattr(each, kind)]
+        if found != wanted:
+            at = next((at for at, pair in enumerate(zip(found, wanted)) if pair[0] != pair[1]), min(len(found), len(wanted)))
+            sentence = f"record {at} of {len(found)} and {len(wanted)}: {found[at : at + 1]}, expected {wanted[at : at + 1]}"
+            report.add(f"the records of {kind} are not what the commands say", sentence)
+    check_written(registry.subscriptions, decided, report)
+    check_repeats(registry, report)
+    return decisions
+
+
+def check_written(records, decided, report):
+    """Each command has written these subscriptions, each once, and no others."""
+    found = {}
+    for record in records:
+        headers = dict(record.headers)
+        if "command" not in headers:
+            continue
+        written = found.setdefault(int(headers["command"]), {})
+        key, since = record.key.decode(), headers.get("since")
+        if key in written:
+            report.add("a command has written a subscription twice", f"{headers['command']}: {key}")
+        written[key] = (json.loads(record.value) if record.value else None, int(since) if since else None)
+    for decision in decided:
+        command = decision.verdict["command"]
+        written, wanted = found.pop(command, {}), decision.subscriptions
+        for key in written.keys() | wanted.keys():
+            if written.get(key) != wanted.get(key):
+                sentence = f"command {command}: {key}: {written.get(key)}, expected {wanted.get(key)}"
+                report.add("a command's subscriptions are not what it says", sentence)
+    for command in found:
+        report.add("subscriptions are of no command", str(command))
+
+
+def check_repeats(registry, report):
+    """The same command again, with nothing changed since, changes nothing."""
+    verdicts = {each["command"]: each["verdict"] for each in map(json.loads, (each.value for each in registry.verdicts))}
+    written = {json.loads(each.value)["revision"] for each in registry.devices if each.value}
+    written |= {int(value) for each in registry.subscriptions for name, value in each.headers if name == "command"}
+    before = set()
+    for record in registry.commands:
+        verdict = verdicts.get(record.offset)
+        if record.value in before and (verdict in ("created", "changed") or record.offset in written):
+            report.add("a repeat has changed something", f"command {record.offset}: {verdict}")
+        if verdict not in ("unchanged", "refused"):
+            before.clear()
+        before.add(record.value)
+
+
+def check_addresses(records, report):
+    """After each command the subscriptions of an address are all of one app. Only where each device has an app of its own."""
+    apps, changed, last = {}, set(), None
+
+    def look(command):
+        for address in changed:
+            if len(set(apps[address].values())) > 1:
+                report.add("an address is subscribed for two devices", f"after command {command}: {set(apps[address].values())}")
+        changed.clear()
+
+    for record in records:
+        command = dict(record.headers).get("command")
+        if command != last:
+            look(last)
+        last = command
+        audience, _, address = record.key.decode().rpartition("|")
+        changed.add(address)
+        of_address = apps.setdefault(address, {})
+        if record.value is None:
+            of_address.pop(audience, None)
+        else:
+            of_address[audience] = json.loads(record.value)["app"]
+    look(last)
