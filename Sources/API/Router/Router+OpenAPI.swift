@@ -29,6 +29,10 @@ extension Router {
                 "securitySchemes": [
                     "key": ["type": "http", "scheme": "bearer", "bearerFormat": "crl_live_…"],
                     "user": ["type": "http", "scheme": "bearer", "bearerFormat": "JWT"],
+                    "device": [
+                        "type": "apiKey", "in": "header", "name": "Authorization",
+                        "description": "Device, a blank, the device's id, a colon and its secret.",
+                    ],
                 ],
                 "schemas": .object(schemas + [("Problem", problem)]),
             ],
@@ -63,6 +67,7 @@ extension Router {
         members.append(("responses", .object(responses)))
         var security: [Document] = operation.scopes.isEmpty ? [] : [["key": []]]
         if operation.isForUsers { security.append(["user": []]) }
+        if operation.isForDevices { security.append(["device": []]) }
         members.append(("security", .list(security)))
         if !operation.scopes.isEmpty {
             members.append(("x-scopes", .list(operation.scopes.map { .text($0.rawValue) })))

@@ -53,7 +53,8 @@ class World:
         self.cluster.create_topics({topic: (3, {}) for topic in (TOPIC, "orders.events", *others)})
         registered = [f"notifications.{name}" for name in ("commands", "devices", "people", "erasures", "verdicts")]
         self.cluster.create_topics({topic: (1, {}) for topic in registered})
-        self.key = create_key(harness, folder, "send", "trace:read", "devices:write", "devices:read")
+        scopes = ("devices:write", "devices:read", "people:write", "people:read")
+        self.key = create_key(harness, folder, "send", "trace:read", *scopes)
         # More than it takes of connections: the limit is to be its own.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

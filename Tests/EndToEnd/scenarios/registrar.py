@@ -305,7 +305,7 @@ class Desk(APIProcess):
 def http(harness):
     world = RegistrarWorld(harness, "registrar-http")
     world.cluster.create_topics({f"{world.name}.requests": (1, {})})
-    key = create_key(harness, world.folder, "devices:write", "devices:read")
+    key = create_key(harness, world.folder, "devices:write", "devices:read", "people:write", "people:read")
     reader = create_key(harness, world.folder, "devices:read")
     registrar, desks = world.registrar("a").start(), [Desk(world, name).start() for name in ("x", "y")]
     wait_until_ready(*desks)
@@ -338,9 +338,19 @@ def http(harness):
     expect("a generation", desks[0].put(key, phone, body | {"generation": 7}, {"If-Match": f'"{revision}"'})[0], 200)
     expect("an older one", desks[1].put(key, phone, body | {"generation": 6})[1]["code"], "stale-generation")
     expect("not allowed", desks[0].put(key, phone, body | {"audiences": ["user/18"]})[0], 422)
+    expect("a change of one member", desks[1].ask(key, "PATCH", f"/v1/devices/{phone}", {"locale": None})[1].get("locale"), None)
+    place = f"/v1/devices/{phone}/audiences/place%2F43"
+    expect("one audience more", desks[0].ask(key, "PUT", place)[1]["audiences"], ["place/42", "place/43"])
+    expect("and less", [desks[0].ask(key, "DELETE", place)[0] for _ in range(2)], [204, 204])
     # The other installation has shown that the address is its own.
     expect("a claim", desks[0].put(key, other, body)[0], 201)
     expect("who has lost the address", shown(desks[0], phone)[:2], (200, "claimed"))
+    expect("what the backend grants", desks[0].ask(key, "PUT", "/v1/people/17/audiences", ["place/7"])[1]["audiences"], ["place/7"])
+    desks[1].put(key, other, body | {"person": "17"})
+    status, answer = desks[1].ask(key, "GET", "/v1/people/17/devices")
+    expect("where 17 is logged in", [each["person_audiences"] for each in answer["items"]], [["place/7"]])
+    expect("logged out everywhere", [desks[1].ask(key, "DELETE", "/v1/people/17/devices")[0] for _ in range(2)], [204, 204])
+    expect("where 17 is logged in then", desks[1].ask(key, "GET", "/v1/people/17")[1]["devices"], 0)
     expect("deleted", desks[0].ask(key, "DELETE", f"/v1/devices/{other}")[0], 204)
     expect("deleted again", desks[1].ask(key, "DELETE", f"/v1/devices/{other}")[0], 204)
     # Without a registrar it is recorded, and decided by the next one.
@@ -391,6 +401,8 @@ def users(harness):
     ada, ben = user_token("ada"), user_token("ben")
     status, answer = desk.ask(ada, "PUT", path, body)
     expect("a registration", (status, answer["person"], answer["audiences"]), (201, "ada", ["place/42"]))
+    expect("its secret is new, where the answer was lost", desk.ask(ada, "PUT", f"{path}?new_secret=1", body)[0], 200)
+    secret = desk.ask(ada, "PUT", f"{path}?new_secret=1", body)[1]["secret"]
     for asked, method, more, wanted in (
         (ada, "GET", None, 200),
         (ben, "GET", None, 404),
@@ -408,6 +420,23 @@ def users(harness):
     # Ben logs in on Ada's phone, which shows its address.
     expect("another login", desk.ask(ben, "PUT", path, body)[1]["person"], "ben")
     expect("who was logged in before", desk.ask(ada, "GET", path)[0], 404)
+    # A phone whose session is over has its credential.
+    moved = {"address": {"kind": "installation_id", "value": "fid-3"}}
+    for credential, method, target, more, wanted in (
+        (answer["secret"], "GET", path, None, 404),
+        (secret, "GET", path, None, 200),
+        (secret, "PATCH", path, moved, 200),
+        (secret, "PATCH", path, {"audiences": ["place/42", "place/43"]}, 403),
+        (secret, "PATCH", path, {"address": body["address"]}, 200),
+        (secret, "GET", "/v1/devices/installation-0002", None, 404),
+    ):
+        headers = {"Authorization": f"Device {phone}:{credential}"}
+        expect(f"{method} by the device", desk.ask(ben, method, target, more, headers)[0], wanted)
+    people = "/v1/people/ben"
+    expect("a person's time zone", desk.ask(ben, "PATCH", people, {"time_zone": "Europe/Berlin"})[1]["time_zone"], "Europe/Berlin")
+    expect("another one's", [desk.ask(ada, *asked)[0] for asked in (("GET", people), ("DELETE", f"{people}/devices"))], [404, 404])
+    expect("a logout from elsewhere", desk.ask(ben, "DELETE", f"{people}/devices/{phone}")[0], 204)
+    expect("another login", desk.ask(ben, "PUT", path, body)[1]["person"], "ben")
     for _ in range(2):
         expect("a logout, and again, since its answer was lost", desk.ask(ben, "DELETE", f"{path}/person")[0], 204)
     registrar.stop()
@@ -419,8 +448,8 @@ def users(harness):
         [key for key, value in newest.items() if value],
         [f"device/{sha256('fid-1')}|{sha256('fid-1')}"],
     )
-    if "fid-1" in desk.log(whole=True) or ada in desk.log(whole=True):
-        expect("an address or a token in the log", True, False)
+    if any(each in desk.log(whole=True) for each in ("fid-1", ada, secret)):
+        expect("an address, a token or a secret in the log", True, False)
 
 
 if __name__ == "__main__":
