@@ -211,11 +211,15 @@ package final class APIService: Role, Sendable {
             endpoints += BroadcastEndpoints(configuration, writer, decisions, reads, surroundings, logger: logger).all
         }
         if hasDevices {
-            let commands = CommandWriter(configuration, writer, known, verdicts, surroundings)
+            let commands = CommandWriter(
+                configuration, writer, known, verdicts, surroundings, metrics: metrics)
             let settings = TopicSettings(of: configuration.topicsWithPeople, configuration.kafka, logger: logger)
             endpoints +=
                 DeviceEndpoints(configuration, commands).all + PersonEndpoints(configuration, commands).all
                 + ErasureEndpoints(configuration, commands, reads, settings).all
+                + DeviceBulkEndpoints(configuration, commands, reads).all
+                + CommandEndpoints(configuration, reads, logger: logger).all
+                + PersonExport(configuration, known, reads, logger: logger).all
         }
         if configuration.api.events {
             endpoints += EventEndpoints(configuration, writer, batches, surroundings).all

@@ -4,6 +4,7 @@ import Notifications
 import Pipeline
 import Registrar
 import StateStore
+import Telemetry
 
 /// Writes commands, and answers with what the registrar has decided, once a GET of this process shows it (docs/devices.md).
 package final class CommandWriter: Sendable {
@@ -21,12 +22,16 @@ package final class CommandWriter: Sendable {
     private let taker: any RecordTaker
     private let board: VerdictBoard
     private let surroundings: APIHandler.Surroundings
+    private let unchanged: Counter
 
     /// - Parameter configuration: with `topic.commands`.
     package init(
         _ configuration: PipelineConfiguration, _ taker: any RecordTaker, _ view: DeviceView, _ board: VerdictBoard,
-        _ surroundings: APIHandler.Surroundings
+        _ surroundings: APIHandler.Surroundings, metrics: Metrics
     ) {
+        unchanged = metrics.counter(
+            "carillon_api_unchanged_devices_total",
+            help: "Devices that were to be what they are already: answered without a command.")
         (topic, wait) = (configuration.topics.commands, configuration.api.wait)
         (self.taker, self.view, self.board, self.surroundings) = (taker, view, board, surroundings)
     }
@@ -78,6 +83,62 @@ package final class CommandWriter: Sendable {
         }
     }
 
+    /// Answers a GET, once this process knows what the position in the header `Carillon-After` has changed.
+    ///
+    /// - Parameters:
+    ///   - maxLag: the largest age of what is known.
+    ///   - revision: of what is asked for; nil: it has none. A later one than the position is an answer at once.
+    func look(
+        _ call: Call, within maxLag: Duration, revision: @escaping @Sendable () throws(StoreError) -> Int64?,
+        _ answer: @escaping @Sendable () throws(Problem) -> HTTPResponse
+    ) throws(Problem) -> Endpoint.Reply {
+        try view.refuseUnlessFresh(within: maxLag)
+        guard let text = call.request.header("carillon-after") else { return .now(try answer()) }
+        guard let position = Int64(text), position >= 0 else {
+            throw Problem(.badHeader, "Carillon-After cannot be read; allowed is what Carillon-Position has said")
+        }
+        let (view, asked) = (view, ContinuousClock.now)
+        let isKnown: @Sendable () -> Bool = {
+            if view.isFresh(since: asked) { return true }
+            let revision = try? revision()
+            return revision.map { $0 >= position } ?? false
+        }
+        if isKnown() { return .now(try answer()) }
+        let notYet = Problem(.notYet, "this process does not know yet what Carillon-After names")
+        return .later(within: wait * 2, otherwise: notYet) { [board, wait] respond in
+            board.wait(until: asked + wait, isKnown) { isKnown in
+                do throws(Problem) {
+                    guard isKnown else { throw notYet }
+                    respond(try answer())
+                } catch {
+                    respond(call.response(to: error))
+                }
+            }
+        }
+    }
+
+    /// Writes a command whose verdict nobody waits for.
+    ///
+    /// - Parameter done: gets whether it certainly is recorded; called once, on any thread.
+    func record(_ command: Command, _ call: Call, _ done: @escaping @Sendable (Bool) -> Void) {
+        taker.write(record(of: command, call), to: topic, for: call) { _ in
+            done(false)
+        } written: { _, _ in
+            done(true)
+        }
+    }
+
+    /// The device where a change asks for what is so already, as far as this process knows at a fresh moment: most of what
+    /// apps send at their start. Counted; nothing is written for it.
+    func unchanged(_ change: DeviceChange, _ call: Call, within maxLag: Duration) throws(Problem) -> DeviceState? {
+        guard view.isFresh(within: maxLag), try Self.condition(call, "device") == nil else { return nil }
+        let command = Command(.changeDevice(change), by: try call.author)
+        let time = surroundings.now()
+        let state = try view.read { view throws(StoreError) in try view.unchanged(by: command, at: time) }
+        if state != nil { unchanged.add(1) }
+        return state
+    }
+
     private func record(of command: Command, _ call: Call) -> ProducerRecord {
         ProducerRecord(
             key: nil, value: command.json, headers: call.recordHeaders, partition: 0, timestamp: surroundings.now())
@@ -91,6 +152,8 @@ package final class CommandWriter: Sendable {
         switch outcome {
         case .recorded: return recorded([offset], call)
         case .decided(let verdict):
+            var call = call
+            call.headers.append(("Carillon-Position", "\(offset)"))
             do throws(Problem) {
                 switch verdict {
                 case .created, .changed, .unchanged, .gone, .erased: return try answer(verdict, call)
@@ -105,8 +168,10 @@ package final class CommandWriter: Sendable {
 
     /// The answer to commands that nobody has decided in time.
     static func recorded(_ offsets: [Int64], _ call: Call) -> HTTPResponse {
-        call.response(
-            .accepted, ["command": .integer(offsets.max() ?? 0), "status": "recorded"])
+        let last = offsets.max() ?? 0
+        return call.response(
+            .accepted, ["command": .integer(last), "status": "recorded"],
+            [("Location", "/v1/commands/\(last)"), ("Retry-After", "1")])
     }
 
     /// What If-Match and If-None-Match ask for.

@@ -4,22 +4,26 @@ import Registrar
 
 /// The body of a PUT of a device, the whole device as its app sees it, or of a PATCH, single members of it (RFC 7396).
 enum DeviceBody {
+    /// - Parameter device: nil: the member `device` has it.
     /// - Throws: everything that is wrong with it.
-    static func read(_ bytes: [UInt8], of device: DeviceID, isWhole: Bool) throws(Problem) -> DeviceChange {
+    static func read(_ bytes: [UInt8], of device: DeviceID?, isWhole: Bool) throws(Problem) -> DeviceChange {
         var reader = JSONReader()
         var (repeated, faults): ([Problem.Fault], [Problem.Fault]) = ([], [])
         let change = try JSONBody.read(bytes, &reader, &repeated) { value throws(Problem) -> DeviceChange in
             guard value.isObject else {
                 throw Problem(.badRequest, "the body is no object; allowed is one with the members of a device")
             }
-            return self.change(value, DeviceChange(device, isWhole: isWhole), &faults)
+            guard let id = device ?? value.member("device")?.string.flatMap({ DeviceID(String($0)) }) else {
+                throw Problem(.badRequest, "device is missing, or not an id; allowed are \(DeviceID.allowed)")
+            }
+            return self.change(value, DeviceChange(id, isWhole: isWhole), namesDevice: device == nil, &faults)
         }
         if let problem = Problem(repeated + faults) { throw problem }
         return change
     }
 
     private static func change(
-        _ body: JSONValue, _ nothing: DeviceChange, _ faults: inout [Problem.Fault]
+        _ body: JSONValue, _ nothing: DeviceChange, namesDevice: Bool, _ faults: inout [Problem.Fault]
     ) -> DeviceChange {
         var change = nothing
         var members = body.members
@@ -33,6 +37,7 @@ enum DeviceBody {
                 return nil
             }
             switch member {
+            case "device" where namesDevice: break
             case "address":
                 if value.isNull {
                     change.address = .remove

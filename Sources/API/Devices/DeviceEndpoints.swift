@@ -40,6 +40,9 @@ package final class DeviceEndpoints: Sendable {
         if let user = call.user { try user.limit(&change) }
         let secret = try wantsSecret(call, for: id) ? DeviceCredential.makeSecret() : nil
         change.newCredential = secret.map(DeviceCredential.hash)
+        if let state = try writer.unchanged(change, call, within: maxLag) {
+            return .now(try response(.ok, state, call))
+        }
         return try reply(to: call, by: change) { verdict, call throws(Problem) in
             switch verdict {
             case .created: try self.shown(.created, id, call, secret: secret)
@@ -109,12 +112,16 @@ package final class DeviceEndpoints: Sendable {
 
     private func get(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let id = try Self.id(call)
-        try view.refuseUnlessFresh(within: maxLag)
-        let state = try view.read { view throws(StoreError) in try view.device(id) }
-        guard let state, state.isOf(call) else {
-            throw Problem(.notFound, "there is no such device, or it is another person's")
+        let view = view
+        return try writer.look(call, within: maxLag) { () throws(StoreError) in
+            try view.device(id)?.revision
+        } _: { () throws(Problem) in
+            let state = try view.read { view throws(StoreError) in try view.device(id) }
+            guard let state, state.isOf(call) else {
+                throw Problem(.notFound, "there is no such device, or it is another person's")
+            }
+            return try self.response(.ok, state, call)
         }
-        return .now(try response(.ok, state, call))
     }
 
     private static func id(_ call: Call) throws(Problem) -> DeviceID {

@@ -56,6 +56,9 @@ extension DeviceEndpoints {
     private static let ifNoneMatch = APIOperation.Parameter(
         "If-None-Match", "Only where it is not there.", ["enum": ["*"]])
     private static let known = Document.object([("$ref", "#/components/schemas/Device")])
+    static let after = APIOperation.Parameter(
+        "Carillon-After", "What Carillon-Position was in an answer: this process waits until it knows that change.",
+        ["type": "string", "pattern": "^[0-9]{1,18}$"])
     static let recorded = APIOperation.Response(
         .accepted, "Recorded in Kafka, and not decided in time: it will be, in its order",
         ["$ref": "#/components/schemas/RecordedCommand"])
@@ -119,13 +122,12 @@ extension DeviceEndpoints {
     ])
 
     /// RFC 7396: what is absent is kept, and null removes.
-    private static let patchBody = APIOperation.Body(
-        merging: [
-            "type": "object", "additionalProperties": false,
-            "description": "What is absent is kept; null removes. An address is replaced in whole.",
-            "properties": .object(
-                members.map { $0.name == "audiences" ? ($0.name, ["anyOf": [$0.value, ["type": "null"]]]) : $0 }),
-        ])
+    private static let change: Document = [
+        "type": "object", "additionalProperties": false,
+        "description": "What is absent is kept; null removes. An address is replaced in whole.",
+        "properties": .object(
+            members.map { $0.name == "audiences" ? ($0.name, ["anyOf": [$0.value, ["type": "null"]]]) : $0 }),
+    ]
 
     private static let changed = APIOperation.Response(.ok, "Decided: this is what it is now", known)
 
@@ -145,7 +147,8 @@ extension DeviceEndpoints {
     static let patch = APIOperation(
         "patchDevice", .patch, "/v1/devices/{device}",
         "Single members of a device, by JSON Merge Patch (RFC 7396).", scopes: [.writeDevices], isForUsers: true,
-        isForDevices: true, pathParameters: [device], headers: [ifMatch], body: patchBody,
+        isForDevices: true, pathParameters: [device], headers: [ifMatch],
+        body: APIOperation.Body(merging: ["$ref": "#/components/schemas/DeviceChange"]),
         responses: [changed, recorded], problems: problems + [.staleGeneration, .personErased])
 
     static let addAudience = APIOperation(
@@ -168,7 +171,7 @@ extension DeviceEndpoints {
 
     static let get = APIOperation(
         "getDevice", .get, "/v1/devices/{device}", "What is known of a device.", scopes: [.readDevices],
-        isForUsers: true, isForDevices: true, pathParameters: [device],
+        isForUsers: true, isForDevices: true, pathParameters: [device], headers: [after],
         responses: [APIOperation.Response(.ok, "What it is", known)],
         problems: [.notYet, .audienceNotAllowed, .appNotAllowed])
 
@@ -183,6 +186,7 @@ extension DeviceEndpoints {
     private static let time: Document = ["type": "string", "format": "date-time"]
 
     static let schemas: [(name: String, value: Document)] = [
+        ("DeviceChange", change),
         (
             "Device",
             [

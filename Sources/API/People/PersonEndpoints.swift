@@ -45,20 +45,23 @@ package final class PersonEndpoints: Sendable {
     // MARK: Looking
 
     private func get(_ call: Call) throws(Problem) -> Endpoint.Reply {
-        .now(try shown(try known(call), call))
+        try look(call) { person throws(Problem) in try self.shown(person, call) }
     }
 
     private func getAudiences(_ call: Call) throws(Problem) -> Endpoint.Reply {
-        let person = try known(call)
-        return .now(call.response(.ok, ["audiences": person.audiences], person.tag))
+        try look(call) { person in call.response(.ok, ["audiences": person.audiences], person.tag) }
     }
 
-    /// What the caller asks for.
-    private func known(_ call: Call) throws(Problem) -> KnownPerson {
-        let id = try Self.id(call)
-        try view.refuseUnlessFresh(within: maxLag)
-        guard let person = try person(id) else { throw Self.notFound }
-        return person
+    private func look(
+        _ call: Call, _ answer: @escaping @Sendable (KnownPerson) throws(Problem) -> HTTPResponse
+    ) throws(Problem) -> Endpoint.Reply {
+        let (id, view) = (try Self.id(call), view)
+        return try writer.look(call, within: maxLag) { () throws(StoreError) in
+            try view.person(id)?.revision
+        } _: { () throws(Problem) in
+            guard let person = try self.person(id) else { throw Self.notFound }
+            return try answer(person)
+        }
     }
 
     private func person(_ id: ByteText) throws(Problem) -> KnownPerson? {
@@ -66,7 +69,7 @@ package final class PersonEndpoints: Sendable {
             let person = KnownPerson(
                 id: id, state: try view.person(id), devices: try view.devices(of: id).count,
                 erasedAt: try view.erasure(of: id))
-            return person.state == nil && person.devices == 0 && person.erasedAt == nil ? nil : person
+            return person.isKnown ? person : nil
         }
     }
 
@@ -75,17 +78,27 @@ package final class PersonEndpoints: Sendable {
         try Self.refuseTokenOfDevice(call)
         let limit = try call.limit()
         let after = call.value("cursor")
-        try view.refuseUnlessFresh(within: maxLag)
-        let (person, devices) = try view.read { view throws(StoreError) in
-            (try view.person(id), try view.devices(of: id))
+        let view = view
+        return try writer.look(call, within: maxLag) {
+            nil
+        } _: { () throws(Problem) in
+            let (person, devices) = try view.read { view throws(StoreError) in
+                (try view.person(id), try view.devices(of: id))
+            }
+            return call.response(.ok, Self.page(devices, person, limit, after))
         }
+    }
+
+    private static func page(
+        _ devices: [DeviceState], _ person: PersonState?, _ limit: Int, _ after: String?
+    ) -> Document {
         let rest = devices.filter { device in after.map { device.id.text > $0 } ?? true }
         let items = rest.prefix(limit)
         var members: [(name: String, value: Document)] = [
             ("items", .list(items.map { .object($0.members(person)) }))
         ]
         if items.count < rest.count, let last = items.last { members.append(("next", .text(last.id.text))) }
-        return .now(call.response(.ok, .object(members)))
+        return .object(members)
     }
 
     // MARK: Changes
@@ -210,6 +223,8 @@ struct KnownPerson {
     var devices: Int
     /// Nil: it never was, as far as is known.
     var erasedAt: WallTime?
+
+    var isKnown: Bool { state != nil || devices > 0 || erasedAt != nil }
 
     var tag: [(name: String, value: String)] { state.map { [("ETag", "\"\($0.revision)\"")] } ?? [] }
 

@@ -29,26 +29,22 @@ extension PersonEndpoints {
 
     static let get = APIOperation(
         "getPerson", .get, "/v1/people/{person}", "What is known of a person.", scopes: [.readPeople],
-        isForUsers: true, pathParameters: [person], responses: [APIOperation.Response(.ok, "What it is", known)],
+        isForUsers: true, pathParameters: [person], headers: [DeviceEndpoints.after],
+        responses: [APIOperation.Response(.ok, "What it is", known)],
         problems: refused)
 
     static let patch = APIOperation(
         "patchPerson", .patch, "/v1/people/{person}",
         "Single members of a person, by JSON Merge Patch (RFC 7396). Audiences are for keys alone.",
         scopes: [.writePeople], isForUsers: true, pathParameters: [person], headers: [ifMatch, ifNoneMatch],
-        body: APIOperation.Body(
-            merging: [
-                "type": "object", "additionalProperties": false,
-                "description": "What is absent is kept; null removes.",
-                "properties": [
-                    "locale": text, "time_zone": text, "audiences": ["anyOf": [audiences, ["type": "null"]]],
-                ],
-            ]), responses: [changed, DeviceEndpoints.recorded], problems: problems)
+        body: APIOperation.Body(merging: ["$ref": "#/components/schemas/PersonChange"]),
+        responses: [changed, DeviceEndpoints.recorded], problems: problems)
 
     static let getAudiences = APIOperation(
         "getPersonAudiences", .get, "/v1/people/{person}/audiences", "What the backend has granted a person.",
         scopes: [.readPeople], pathParameters: [person],
-        responses: [APIOperation.Response(.ok, "All of them", granted)], problems: refused)
+        headers: [DeviceEndpoints.after], responses: [APIOperation.Response(.ok, "All of them", granted)],
+        problems: refused)
 
     static let putAudiences = APIOperation(
         "putPersonAudiences", .put, "/v1/people/{person}/audiences",
@@ -61,6 +57,7 @@ extension PersonEndpoints {
     static let devices = APIOperation(
         "listPersonDevices", .get, "/v1/people/{person}/devices", "Where a person is logged in.",
         scopes: [.readPeople], isForUsers: true, pathParameters: [person], query: list,
+        headers: [DeviceEndpoints.after],
         responses: [
             APIOperation.Response(
                 .ok, "In the order of their ids",
@@ -91,6 +88,16 @@ extension PersonEndpoints {
     static let operations = [get, patch, getAudiences, putAudiences, devices, logOutOne, logOutAll]
 
     static let schemas: [(name: String, value: Document)] = [
+        (
+            "PersonChange",
+            [
+                "type": "object", "additionalProperties": false,
+                "description": "What is absent is kept; null removes.",
+                "properties": [
+                    "locale": text, "time_zone": text, "audiences": ["anyOf": [audiences, ["type": "null"]]],
+                ],
+            ]
+        ),
         (
             "Person",
             [

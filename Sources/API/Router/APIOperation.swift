@@ -47,9 +47,14 @@ package struct APIOperation: Sendable {
         package var summary: String
         /// nil: without a body.
         package var schema: Document?
+        /// Of the body.
+        package var type: String
 
-        package init(_ status: HTTPResponse.Status, _ summary: String, _ schema: Document? = nil) {
-            (self.status, self.summary, self.schema) = (status, summary, schema)
+        package init(
+            _ status: HTTPResponse.Status, _ summary: String, _ schema: Document? = nil,
+            type: String = "application/json"
+        ) {
+            (self.status, self.summary, self.schema, self.type) = (status, summary, schema, type)
         }
     }
 

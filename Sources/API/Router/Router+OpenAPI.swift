@@ -53,7 +53,9 @@ extension Router {
         }
         var responses = operation.responses.map { response -> (name: String, value: Document) in
             var parts: [(name: String, value: Document)] = [("description", .text(response.summary))]
-            if let schema = response.schema { parts.append(("content", ["application/json": ["schema": schema]])) }
+            if let schema = response.schema {
+                parts.append(("content", .object([(response.type, ["schema": schema] as Document)])))
+            }
             return ("\(response.status.rawValue)", .object(parts))
         }
         let problems = Dictionary(grouping: operation.allProblems) { $0.status.rawValue }

@@ -161,11 +161,58 @@ import Testing
         #expect(desk.ask("PUT", path + "/audiences/place%2F42", as: user).status == .notFound)
     }
 
-    @Test("without a registrar it is recorded, and a body and a credential wait for nothing")
+    @Test("without a registrar it is recorded, and the answer says where to ask; no secret is told")
     func recorded() throws {
         desk.registrar.decides.withLock { $0 = false }
         let answer = desk.ask("PUT", path, PlayedDesk.body())
         #expect(answer.status == .accepted && answer.body == #"{"command":0,"status":"recorded"}"#)
-        #expect(answer.member("secret") == nil)
+        #expect(answer.header("Location") == "/v1/commands/0" && answer.header("Retry-After") == "1")
+        #expect(answer.header("Carillon-Position") == nil)
+    }
+
+    @Test("what is so already is answered without a command, for whoever may change it, as long as it was seen today")
+    func unchanged() throws {
+        let (user, other) = (try desk.user("17"), try desk.user("18"))
+        _ = desk.register(as: user)
+        let body = PlayedDesk.body()
+        let answer = desk.ask("PUT", path, body, as: user)
+        #expect(answer.status == .ok && answer.header("ETag") == "\"0\"" && answer.body.contains("17"))
+        #expect(desk.registrar.recorded.count == 1)
+        #expect(desk.metrics.snapshot().value("carillon_api_unchanged_devices_total") == .counter(1))
+        // Only the registrar says these.
+        for (number, asked) in [
+            (["if-match": "\"0\""], "", HTTPResponse.Status.ok), (["if-none-match": "*"], "", .preconditionFailed),
+            ([:], #","generation":7"#, .ok), ([:], #","generation":6"#, .conflict),
+        ].enumerated() {
+            #expect(desk.ask("PUT", path, PlayedDesk.body("fid-1", asked.1), as: user, asked.0).status == asked.2)
+            #expect(desk.registrar.recorded.count == number + 2, "\(asked)")
+        }
+        let same = PlayedDesk.body("fid-1", #","generation":7"#)
+        for count in [6, 6] {
+            #expect(desk.ask("PUT", path, same, as: other).status == .ok)
+            #expect(desk.registrar.recorded.count == count)
+        }
+        desk.registrar.view.reached(.now - .seconds(3_600))
+        #expect(desk.ask("PUT", path, same, as: other).status == .ok && desk.registrar.recorded.count == 7)
+        desk.registrar.view.reached(.now + .seconds(3_600))
+        desk.registrar.now.withLock { $0 = $0 + 86_400_000 }
+        let again = PlayedDesk.body("fid-1", #","generation":7,"person":"18""#)
+        for count in [8, 8] {
+            #expect(desk.ask("PUT", path, again).status == .ok)
+            #expect(desk.registrar.recorded.count == count)
+        }
+    }
+
+    @Test("a decided answer has its position, and a GET takes it: what it names is known here")
+    func position() throws {
+        _ = desk.register()
+        let answer = desk.ask("PATCH", path, #"{"locale":"de"}"#)
+        #expect(answer.header("Carillon-Position") == "1")
+        #expect(desk.ask("PATCH", path, #"{"app":null,"locale":1}"#).header("Carillon-Position") == nil)
+        desk.registrar.view.reached(.now)
+        #expect(desk.ask("GET", path, "", ["carillon-after": "1"]).status == .ok)
+        for text in ["x", "-1", "", "99999999999999999999"] {
+            #expect(desk.ask("GET", path, "", ["carillon-after": text]).member("code") == "bad-header", "\(text)")
+        }
     }
 }

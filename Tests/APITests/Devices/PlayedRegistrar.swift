@@ -61,6 +61,7 @@ struct PlayedDesk: Sendable {
     let handler: APIHandler
     let key = APIKey(.live)
     let shop: Shop
+    let metrics = Metrics()
 
     /// - Parameter settings: of topics, as their broker would say them.
     init(scopes: [APIScope] = APIScope.allCases, settings: TopicSettings.Known = [:]) throws {
@@ -71,13 +72,16 @@ struct PlayedDesk: Sendable {
         var surroundings = APIHandler.Surroundings(
             now: { registrar.now.withLock { $0 } }, requestID: { "req_1" }, chance: { 0 })
         surroundings.knows = { (try? registrar.view.device($0.device))?.credential == $0.hash }
-        let writer = CommandWriter(configuration, registrar, registrar.view, registrar.board, surroundings)
+        let writer = CommandWriter(
+            configuration, registrar, registrar.view, registrar.board, surroundings, metrics: metrics)
+        let bulk = DeviceBulkEndpoints(configuration, writer, TopicReads(logger: Logger(label: "test")))
         let erasures = ErasureEndpoints(
             configuration, writer, TopicReads(logger: Logger(label: "test")),
             TopicSettings(of: configuration.topicsWithPeople) { _ in settings })
         handler = APIHandler(
             Router(
-                DeviceEndpoints(configuration, writer).all + PersonEndpoints(configuration, writer).all + erasures.all),
+                DeviceEndpoints(configuration, writer).all + bulk.all + PersonEndpoints(configuration, writer).all
+                    + erasures.all),
             KeyRing([KeyEntry(key, scopes: scopes)]), .live, rate: 100_000, surroundings)
         handler.replace(try shop.list([try shop.entry(.es256)]))
     }

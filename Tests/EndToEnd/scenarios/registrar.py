@@ -305,7 +305,7 @@ class Desk(APIProcess):
 def http(harness):
     world = RegistrarWorld(harness, "registrar-http")
     world.cluster.create_topics({f"{world.name}.requests": (1, {})})
-    key = create_key(harness, world.folder, "devices:write", "devices:read", "people:write", "people:read")
+    key = create_key(harness, world.folder, "devices:write", "devices:read", "people:write", "people:read", "people:erase")
     reader = create_key(harness, world.folder, "devices:read")
     registrar, desks = world.registrar("a").start(), [Desk(world, name).start() for name in ("x", "y")]
     wait_until_ready(*desks)
@@ -345,12 +345,30 @@ def http(harness):
     # The other installation has shown that the address is its own.
     expect("a claim", desks[0].put(key, other, body)[0], 201)
     expect("who has lost the address", shown(desks[0], phone)[:2], (200, "claimed"))
+    whole = {"device": phone, **body}
+    lines = "\n".join(
+        json.dumps(each) for each in (whole, whole | {"locale": 7}, whole | {"device": "installation-0003", "address": None})
+    )
+    ndjson = {"Content-Type": "application/x-ndjson"}
+    expect("a line that is none", desks[0].ask(key, "POST", "/v1/devices:import", lines.encode(), ndjson)[0], 422)
+    status, answer = desks[0].ask(key, "POST", "/v1/devices:import?partial=1", lines.encode(), ndjson)
+    expect("an import", (status, answer["recorded"], [each["line"] for each in answer["refused"]]), (202, 2, [2]))
+    # The import has moved the address back; what it was answered with says nothing of a decision.
+    wait_for_daemons("the import is decided", lambda: shown(desks[0], phone)[1] == "live", [registrar, *desks])
+    found = desks[0].ask(key, "POST", "/v1/devices:lookup", {"address_sha256": sha256("token-1")})
+    expect("who has the address", (found[0], found[1]["device"]), (200, phone))
     expect("what the backend grants", desks[0].ask(key, "PUT", "/v1/people/17/audiences", ["place/7"])[1]["audiences"], ["place/7"])
     desks[1].put(key, other, body | {"person": "17"})
     status, answer = desks[1].ask(key, "GET", "/v1/people/17/devices")
     expect("where 17 is logged in", [each["person_audiences"] for each in answer["items"]], [["place/7"]])
     expect("logged out everywhere", [desks[1].ask(key, "DELETE", "/v1/people/17/devices")[0] for _ in range(2)], [204, 204])
     expect("where 17 is logged in then", desks[1].ask(key, "GET", "/v1/people/17")[1]["devices"], 0)
+    desks[1].put(key, other, body | {"person": "18"})
+    status, answer = desks[1].ask(key, "DELETE", "/v1/people/18")
+    expect("an erasure", (status, answer["devices"]), (200, 1))
+    expect("when the commands are gone", answer["gone_from"][world.topics["commands"]] > answer["erased_at"], True)
+    expect("who is erased", desks[1].ask(key, "GET", f"/v1/devices/{other}")[0], 404)
+    desks[1].put(key, other, body)
     expect("deleted", desks[0].ask(key, "DELETE", f"/v1/devices/{other}")[0], 204)
     expect("deleted again", desks[1].ask(key, "DELETE", f"/v1/devices/{other}")[0], 204)
     # Without a registrar it is recorded, and decided by the next one.
@@ -358,10 +376,15 @@ def http(harness):
     desks[0].kill()
     patient = Desk(world, "z", **{"api.wait": "2s"}).start()
     wait_until_ready(patient)
-    expect("recorded", patient.put(key, other, body)[1]["status"], "recorded")
+    answer = patient.put(key, other, body)[1]
+    expect("recorded", answer["status"], "recorded")
+    command = f"/v1/commands/{answer['command']}"
+    expect("what is known of the command", patient.ask(key, "GET", command)[1]["status"], "recorded")
     registrar.start()
     world.wait_until_decided()
     wait_for_daemons("it is there", lambda: shown(patient, other)[:2] == (200, "live"), [registrar, patient])
+    expect("what was decided", patient.ask(key, "GET", command)[1]["verdict"], "created")
+    expect("of another caller's", patient.ask(reader, "GET", command)[0], 403)
     expect("a key that may not", patient.put(reader, phone, body)[0], 403)
     registrar.stop()
     world.verify()
