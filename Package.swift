@@ -150,7 +150,7 @@ let package = Package(
             name: "APITests",
             dependencies: [
                 "API", "Digests", "Hosting", "HTTPServer", "JSONReader", "KafkaClient", "NotificationPayload",
-                "Notifications", "Pipeline", "Registrar", "Replay", "Telemetry", "TestSupport", "Time",
+                "Notifications", "Pipeline", "Registrar", "Replay", "StateStore", "Telemetry", "TestSupport", "Time",
             ]),
         .testTarget(name: "HTTPClientTests", dependencies: ["HTTPClient", "ProviderStandIn", "TestSupport"]),
         .testTarget(

@@ -7,12 +7,16 @@ package enum APIDescription {
         Router.openAPI(
             endpoints, version: version,
             schemas: RequestSchemas.all + LookEndpoints.schemas + BroadcastSchemas.all + EventEndpoints.schemas
-                + ControlEndpoints.schemas + DeviceEndpoints.schemas)
+                + ControlEndpoints.schemas + DeviceEndpoints.schemas + PersonEndpoints.schemas
+                + ErasureEndpoints.schemas
+                + CommandEndpoints.schemas + DeviceBulkEndpoints.schemas)
     }
 
     /// Every operation that there is; a process has those whose settings are there.
     package static let operations =
         RequestEndpoints.operations + LookEndpoints.operations + BroadcastEndpoints.operations
         + EventEndpoints.operations + ControlEndpoints.operations + DeviceEndpoints.operations
+        + PersonEndpoints.operations + ErasureEndpoints.operations + CommandEndpoints.operations
+        + DeviceBulkEndpoints.operations + PersonExport.operations
         + ContractEndpoints.operations
 }

@@ -12,6 +12,8 @@ package final class APIHandler: HTTPHandler {
         package var requestID: @Sendable () -> String
         package var chance: @Sendable () -> Double
         package var answered: @Sendable (Call, HTTPResponse.Status, Duration) -> Void
+        /// Whether a credential is that of its device, as far as is known.
+        package var knows: @Sendable (DeviceCredential) -> Bool = { _ in false }
 
         package init(
             now: @escaping @Sendable () -> WallTime, requestID: @escaping @Sendable () -> String,
@@ -32,7 +34,7 @@ package final class APIHandler: HTTPHandler {
     private let buckets = Mutex<[String: KeyTokenBucket]>([:])
     /// Nil: nobody signs tokens for users.
     private let verifier = Mutex<TokenVerifier?>(nil)
-    /// Requests of users, by person, and tokens that were refused, by the address of the client.
+    /// Requests of users and devices, by person and device, and tokens and credentials that were refused, by the address of the client.
     private let requests = Mutex(MinuteCounter(most: 120))
     private let refusals = Mutex(MinuteCounter(most: 60))
 
@@ -71,8 +73,11 @@ package final class APIHandler: HTTPHandler {
             let match = try router.find(head)
             let operation = match.endpoint.operation
             (call.operation, call.pathValues, call.query) = (operation, match.pathValues, match.query)
-            if operation.isForUsers, let token = BearerCredential.token(head.header("authorization")) {
+            let authorization = head.header("authorization")
+            if operation.isForUsers, let token = BearerCredential.token(authorization) {
                 call.user = try user(token, call.client)
+            } else if operation.isForDevices, let text = BearerCredential.text(authorization, of: "device") {
+                call.credential = try device(text, call.client)
             } else if !operation.scopes.isEmpty {
                 let key = try key(of: head, for: operation)
                 call.key = key
@@ -83,6 +88,8 @@ package final class APIHandler: HTTPHandler {
             return .read(atMost: operation.largestBody) { request in
                 var call = admitted
                 call.request = request
+                // A secret is kept no longer than it is needed.
+                call.request.headers.removeAll { $0.name == "authorization" }
                 return self.reply(to: call, match.endpoint, began)
             }
         } catch {
@@ -138,13 +145,41 @@ package final class APIHandler: HTTPHandler {
             refusals.withLock { $0.count(client, at: now) }
             throw Problem(error == .expired ? .expiredToken : .badToken, error.rawValue)
         }
-        let isBelow = requests.withLock { requests in
-            let isBelow = requests.isBelow(user.subject, at: now)
-            if isBelow { requests.count(user.subject, at: now) }
+        guard takes("user \(user.subject)", at: now) else {
+            throw Self.tooMany("the person has sent too many requests within a minute")
+        }
+        return user
+    }
+
+    /// One that is not known here may have been made a moment ago: the registrar knows. It counts as one that was refused, so
+    /// that nobody who has none makes many commands.
+    private func device(_ text: Substring, _ client: String) throws(Problem) -> DeviceCredential {
+        let now = surroundings.now()
+        let credential = DeviceCredential(text)
+        guard let credential, surroundings.knows(credential) else {
+            guard refusals.withLock({ $0.isBelow(client, at: now) }) else {
+                throw Self.tooMany("too many credentials from this address were refused within a minute")
+            }
+            refusals.withLock { $0.count(client, at: now) }
+            guard let credential else {
+                throw Problem(
+                    .badCredential, "the credential cannot be read; allowed are a device's id, a colon and its secret")
+            }
+            return credential
+        }
+        guard takes("device \(credential.device)", at: now) else {
+            throw Self.tooMany("the device has sent too many requests within a minute")
+        }
+        return credential
+    }
+
+    /// Whether somebody may send another request within the minute.
+    private func takes(_ name: String, at now: WallTime) -> Bool {
+        requests.withLock { requests in
+            let isBelow = requests.isBelow(name, at: now)
+            if isBelow { requests.count(name, at: now) }
             return isBelow
         }
-        guard isBelow else { throw Self.tooMany("the person has sent too many requests within a minute") }
-        return user
     }
 
     private static func tooMany(_ detail: String) -> Problem {

@@ -22,6 +22,7 @@ package final class APIService: Role, Sendable {
     private let requests: RequestFollower
     private let broadcasts: BroadcastFollower
     private let control: ControlFollower
+    private let known: DeviceView
     private let devices: DeviceFollower
     private let verdicts = VerdictBoard()
     private let decisions = BroadcastDecisions()
@@ -55,7 +56,8 @@ package final class APIService: Role, Sendable {
             "carillon_api_fencings_total",
             help: "Producers of batches that were replaced because another process took their transactional id.")
         requests = RequestFollower(configuration, index, logger: logger, metrics: metrics)
-        devices = DeviceFollower(configuration, logger: logger, metrics: metrics)
+        known = DeviceView()
+        devices = DeviceFollower(configuration, known, logger: logger, metrics: metrics)
         metrics.observeReadiness(of: self)
         metrics.observe("carillon_api_known_requests", help: "Requests of the last day whose ids are known.") {
             [index] in [.init(value: .gauge(Double(index.counts.known)))]
@@ -78,7 +80,7 @@ package final class APIService: Role, Sendable {
             + (!configuration.api.events || batches.isOpen ? [] : ["it cannot write batches of events yet"])
             + (requests.isCaughtUp ? [] : ["it has not read the requests of the last day"])
             + (!hasBroadcasts || broadcasts.view.freshSince != nil ? [] : ["it has not read the broadcasts"])
-            + (!hasDevices || devices.isFresh(within: configuration.subscriptionsMaxLag)
+            + (!hasDevices || known.isFresh(within: configuration.subscriptionsMaxLag)
                 ? [] : ["it has not read the devices"])
     }
 
@@ -189,10 +191,11 @@ package final class APIService: Role, Sendable {
     }
 
     private func makeHandler(_ keys: KeyRing, _ meter: APIMeter) throws -> APIHandler {
-        let surroundings = APIHandler.Surroundings(
+        var surroundings = APIHandler.Surroundings(
             now: { [host] in host.clock.now() },
             requestID: { "req_" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16) },
             chance: { Double.random(in: 0...1) }, answered: { meter.answered($0, $1, $2) })
+        surroundings.knows = { [known] in (try? known.device($0.device))?.credential == $0.hash }
         let isReady: @Sendable () -> Bool = { [requests] in requests.isCaughtUp }
         var endpoints = try RequestEndpoints(
             configuration, writer, index, reads, isReady: isReady, surroundings, logger: logger
@@ -209,7 +212,15 @@ package final class APIService: Role, Sendable {
             endpoints += BroadcastEndpoints(configuration, writer, decisions, reads, surroundings, logger: logger).all
         }
         if hasDevices {
-            endpoints += DeviceEndpoints(configuration, writer, devices, verdicts, surroundings).all
+            let commands = CommandWriter(
+                configuration, writer, known, verdicts, surroundings, metrics: metrics)
+            let settings = TopicSettings(of: configuration.topicsWithPeople, configuration.kafka, logger: logger)
+            endpoints +=
+                DeviceEndpoints(configuration, commands).all + PersonEndpoints(configuration, commands).all
+                + ErasureEndpoints(configuration, commands, reads, settings).all
+                + DeviceBulkEndpoints(configuration, commands, reads).all
+                + CommandEndpoints(configuration, reads, logger: logger).all
+                + PersonExport(configuration, known, reads, logger: logger).all
         }
         if configuration.api.events {
             endpoints += EventEndpoints(configuration, writer, batches, surroundings).all

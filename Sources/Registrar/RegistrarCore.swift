@@ -30,6 +30,19 @@ package struct RegistrarCore {
         }
     }
 
+    /// The device of a command that asks for what is so already, and of which nothing would be written at this time; nil: the
+    /// registrar has to decide it. It sees no subscription.
+    package func unchanged(by command: Command, at time: WallTime) throws(StoreError) -> DeviceState? {
+        guard case .changeDevice(let change) = command.action, command.condition == nil,
+            let before = try table.device(change.device), time - before.seenAt < Self.seenPrecision,
+            time - before.refreshedAt < Self.refreshesAfter
+        else { return nil }
+        var after = before
+        Self.apply(change, to: &after, time)
+        guard before == after, try refusal(of: change, command, before, after) == nil else { return nil }
+        return before
+    }
+
     // MARK: A device
 
     private func change(
@@ -103,7 +116,7 @@ package struct RegistrarCore {
         let before = try table.device(id)
         let refusal =
             before.flatMap { Self.refusal(of: command.author, $0, shownAddress: nil) }
-            ?? Self.refusal(of: command.condition, revision: before?.revision)
+            ?? Self.refusal(of: command.condition, revision: before?.revision, person: before?.person)
         if let refusal { return Decision(.refused(refusal)) }
         var decision = Decision(.gone)
         if let before { try forget(before, in: &decision) }

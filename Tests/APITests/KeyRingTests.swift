@@ -44,7 +44,7 @@ import Time
             problems(file) == [
                 "key 1 has an id that is not one; allowed are 8 letters and digits",
                 "key 'abcdefgh' has a sha256 that is not one; allowed are 64 digits of hex in lower case",
-                "key 'abcdefgh' has the scope 'everything'; allowed are send and broadcast and events:write and trace:read and operate and devices:read and devices:write",
+                "key 'abcdefgh' has the scope 'everything'; allowed are send and broadcast and events:write and trace:read and operate and devices:read and devices:write and people:read and people:write and people:erase",
                 "key 'abcdefgh' has a rate that is not one; allowed are 1 to 1000000 requests a second",
                 "key 'abcdefgh' has apps, which must be a list of texts that are not empty",
                 "key 'abcdefg2' needs scopes, a list of texts",

@@ -85,6 +85,30 @@ struct AuthorityTests {
         #expect(try world.decide(.deleteDevice("phone"), by: device).verdict == .gone)
     }
 
+    @Test("Of a device with an address a user makes a new credential only by showing that address")
+    func newCredential() throws {
+        var world = try world()
+        let user = Author.user("17", issuedAt: world.time)
+        let moved = Action.put("phone", "token-b", person: "17", newCredential: "decaf")
+        #expect(try world.decide(moved, by: user) == Decision(.refused(.notThisDevice)))
+        let kept = Action.put("phone", "token-a", person: "17", newCredential: "decaf")
+        #expect(try world.decide(kept, by: user).verdict == .changed(revision: 2))
+        #expect(world.devices["phone"]?.credential == "decaf")
+        #expect(try world.decide(.logOut("phone"), by: .device("c0ffee")) == Decision(.refused(.notThisDevice)))
+        #expect(
+            try world.decide(.put("new", nil, person: "17", newCredential: "decaf"), by: user).verdict
+                == .created(revision: 4))
+    }
+
+    @Test("A logout from elsewhere takes the device from its person, and from nobody who came since")
+    func logOutElsewhere() throws {
+        var world = try world()
+        #expect(try world.decide(.logOut("phone"), if: .isOf("18")) == Decision(.refused(.notFound)))
+        #expect(try world.decide(.deleteDevice("phone"), if: .isOf("18")) == Decision(.refused(.notFound)))
+        #expect(try world.decide(.logOut("phone"), if: .isOf("17")).verdict == .changed(revision: 3))
+        #expect(try world.decide(.logOut("phone"), if: .isOf("17")) == Decision(.refused(.notFound)))
+    }
+
     @Test("A person may change the own locale, and no audiences; nobody else's")
     func people() throws {
         var world = try world()

@@ -17,7 +17,8 @@ struct CommandRecordTests {
         arguments: [
             #""generation":"7""#, #""app":7"#, #""locale":5"#, #""time_zone":true"#, #""person":17"#,
             #""environment":"prod""#, #""environment":null"#, #""new_credential":"secret""#, #""audiences":null"#,
-            #""address":{"kind":"sms","value":"a"}"#, #""if_revision":"4711""#, #""if_exists":1"#, #""adds":"place/1""#,
+            #""address":{"kind":"sms","value":"a"}"#, #""if_revision":"4711""#, #""if_exists":1"#, #""if_person":17"#,
+            #""adds":"place/1""#,
         ])
     func wrongType(member: String) {
         #expect(read(device) != nil)

@@ -34,6 +34,36 @@ struct DeviceTests {
         #expect(nextDay.subscriptions.isEmpty)
     }
 
+    @Test(
+        "A table that lacks the subscriptions knows which command changes nothing; what needs a decision is left to it")
+    func unchangedWithoutDecision() throws {
+        var world = try RegistrarWorld()
+        let put = Action.put("phone", "token-a", person: "17", "channel/offers", generation: 2)
+        func state(
+            _ action: Action, by author: Author = .key("k"), if condition: Condition? = nil, after time: Int64 = 0
+        )
+            throws -> DeviceState?
+        {
+            try world.core.unchanged(by: Command(action, by: author, if: condition), at: world.time + time)
+        }
+        #expect(try state(put) == nil)
+        try world.decide(put)
+        #expect(try state(put) == world.devices["phone"])
+        #expect(try state(put, by: .user("17", issuedAt: world.time)) != nil)
+        #expect(try state(.change("phone") { $0.locale = .remove }) != nil)
+        #expect(try state(put, after: 86_399_999) != nil && state(put, after: 86_400_000) == nil)
+        #expect(try state(put, if: .exists) == nil)
+        #expect(try state(.change("phone") { $0.locale = .remove }, by: .user("18", issuedAt: world.time)) == nil)
+        #expect(try state(.put("phone", "token-a", person: "17", "channel/offers", generation: 3)) == nil)
+        #expect(try state(.put("phone", "token-a", person: "17", "channel/offers", generation: 1)) == nil)
+        #expect(try state(.put("phone", "token-a", person: "17")) == nil)
+        #expect(try state(.deleteDevice("other")) == nil)
+        world.time = world.time + 1
+        try world.decide(.erasePerson("17"))
+        try world.decide(put)
+        #expect(try state(put, by: .user("17", issuedAt: world.time - 1)) == nil)
+    }
+
     @Test("After a week its subscriptions are written again, with when it was seen: `subscriptions.max-age` reads it")
     func refreshed() throws {
         var world = try RegistrarWorld()

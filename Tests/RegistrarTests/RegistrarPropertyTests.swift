@@ -113,7 +113,7 @@ struct RegistrarPropertyTests {
             .user(one(people), issuedAt: time - Int64.random(in: 0...400_000_000, using: &random)),
             .device(one(Self.credentials)),
         ])
-        let condition: Condition? = one([nil, nil, nil, nil, .exists, .isNew, .revision(3)])
+        let condition: Condition? = one([nil, nil, nil, nil, .exists, .isNew, .revision(3), .isOf(one(people))])
         let action: Action
         switch Int.random(in: 0..<10, using: &random) {
         case 0...5:

@@ -78,11 +78,11 @@ package final class BroadcastEndpoints: Sendable {
         let publication = Publication(
             call: call, accepted: accepted, condition: try Self.condition(call), replaces: try Self.replaces(call))
         guard let most else {
-            return .later(within: wait * 2, otherwise: Self.unknown) { respond in
+            return .later(within: wait * 2, otherwise: .outcomeUnknown) { respond in
                 self.decide(publication, respond)
             }
         }
-        return try reads.reply(to: call, within: TopicReads.longest + wait * 2, otherwise: Self.unknown) {
+        return try reads.reply(to: call, within: TopicReads.longest + wait * 2, otherwise: .outcomeUnknown) {
             turn, respond in
             var counted = publication
             counted.devices = try self.count(accepted.broadcast, most, turn)
@@ -180,17 +180,11 @@ package final class BroadcastEndpoints: Sendable {
         written: @escaping @Sendable (Place) -> Void
     ) -> Bool {
         let record = ProducerRecord(key: Array(id.utf8), value: value, headers: call.recordHeaders)
-        let isTaken = writer.give(
-            RecordWriter.Entry(topic: topic, record: record) { outcome in
-                self.decisions.settle(id)
-                switch outcome {
-                case .written(_, let offset): written(Place(offset: offset))
-                case .notWritten: respond(call.response(to: Self.notRecorded))
-                case .unknown: respond(call.response(to: Self.unknown))
-                }
-            })
-        if !isTaken { respond(call.response(to: Self.notRecorded)) }
-        return isTaken
+        return writer.write(record, to: topic, for: call, respond) {
+            self.decisions.settle(id)
+        } written: { _, offset in
+            written(Place(offset: offset))
+        }
     }
 
     private func count(_ broadcast: BroadcastNotification, _ most: Int, _ turn: TopicReads.Turn) throws -> Int {
@@ -237,7 +231,7 @@ package final class BroadcastEndpoints: Sendable {
     private func cancel(_ call: Call) throws(Problem) -> Endpoint.Reply {
         if let key = call.key { try permitApps(key) }
         guard RequestBody.isID(call.pathValues[0]) else { throw Self.none }
-        return .later(within: wait * 2 + Self.countTime, otherwise: Self.unknown) { respond in
+        return .later(within: wait * 2 + Self.countTime, otherwise: .outcomeUnknown) { respond in
             self.decide(call, 0, respond) { self.cancel(call, $0, respond) }
         }
     }
@@ -306,10 +300,6 @@ package final class BroadcastEndpoints: Sendable {
     private func read(_ turn: TopicReads.Turn) -> BroadcastReads { BroadcastReads(configuration, turn, logger: logger) }
 
     private static let none = Problem(.notFound, "no broadcast with this id is there")
-    private static let notRecorded = Problem(
-        .notRecorded, "Kafka does not take the broadcast now: nothing was recorded")
-    private static let unknown = Problem(
-        .outcomeUnknown, "Kafka has not answered in time: the broadcast may have been recorded")
 }
 
 /// Where a broadcast is.

@@ -152,24 +152,15 @@ package final class ControlEndpoints: Sendable {
         let now = surroundings.now()
         let record = ProducerRecord(
             key: Array(key.text.utf8), value: entry?.json, headers: call.recordHeaders, timestamp: now)
-        let unknown = Problem(.outcomeUnknown, "Kafka has not answered in time: it may have been recorded")
-        let notRecorded = Problem(.notRecorded, "Kafka does not take it now: it was not recorded")
         let (topic, writer) = (topic, writer)
-        return .later(within: configuration.api.wait - .milliseconds(500), otherwise: unknown) { respond in
-            let isTaken = writer.give(
-                RecordWriter.Entry(topic: topic, record: record) { outcome in
-                    switch outcome {
-                    case .written(let partition, let offset):
-                        let place: [(name: String, value: Document)] = [
-                            ("record", .text("\(RecordPosition(topic, partition, offset))")),
-                            ("recorded_at", .text(now.iso8601)),
-                        ]
-                        respond(call.response(.accepted, .object(members + place)))
-                    case .notWritten: respond(call.response(to: notRecorded))
-                    case .unknown: respond(call.response(to: unknown))
-                    }
-                })
-            if !isTaken { respond(call.response(to: notRecorded)) }
+        return .later(within: configuration.api.wait - .milliseconds(500), otherwise: .outcomeUnknown) { respond in
+            writer.write(record, to: topic, for: call, respond) { partition, offset in
+                let place: [(name: String, value: Document)] = [
+                    ("record", .text("\(RecordPosition(topic, partition, offset))")),
+                    ("recorded_at", .text(now.iso8601)),
+                ]
+                respond(call.response(.accepted, .object(members + place)))
+            }
         }
     }
 }

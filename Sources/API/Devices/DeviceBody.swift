@@ -2,30 +2,34 @@ import JSONReader
 import Notifications
 import Registrar
 
-/// The body of a PUT of a device: the whole device, as its app sees it.
+/// The body of a PUT of a device, the whole device as its app sees it, or of a PATCH, single members of it (RFC 7396).
 enum DeviceBody {
+    /// - Parameter device: nil: the member `device` has it.
     /// - Throws: everything that is wrong with it.
-    static func read(_ bytes: [UInt8], of device: DeviceID) throws(Problem) -> DeviceChange {
+    static func read(_ bytes: [UInt8], of device: DeviceID?, isWhole: Bool) throws(Problem) -> DeviceChange {
         var reader = JSONReader()
         var (repeated, faults): ([Problem.Fault], [Problem.Fault]) = ([], [])
         let change = try JSONBody.read(bytes, &reader, &repeated) { value throws(Problem) -> DeviceChange in
             guard value.isObject else {
                 throw Problem(.badRequest, "the body is no object; allowed is one with the members of a device")
             }
-            return self.change(value, of: device, &faults)
+            guard let id = device ?? value.member("device")?.string.flatMap({ DeviceID(String($0)) }) else {
+                throw Problem(.badRequest, "device is missing, or not an id; allowed are \(DeviceID.allowed)")
+            }
+            return self.change(value, DeviceChange(id, isWhole: isWhole), namesDevice: device == nil, &faults)
         }
         if let problem = Problem(repeated + faults) { throw problem }
         return change
     }
 
     private static func change(
-        _ body: JSONValue, of device: DeviceID, _ faults: inout [Problem.Fault]
+        _ body: JSONValue, _ nothing: DeviceChange, namesDevice: Bool, _ faults: inout [Problem.Fault]
     ) -> DeviceChange {
-        var change = DeviceChange(device, isWhole: true)
+        var change = nothing
         var members = body.members
         while let (name, value) = members.next() {
             let member = String(name)
-            /// Null is as if it were absent: what is absent is removed.
+            /// Null removes, as what is absent from the whole device is removed.
             func text() -> ByteText? {
                 if value.isNull { return nil }
                 if let text = value.string { return ByteText(String(text)) }
@@ -33,15 +37,22 @@ enum DeviceBody {
                 return nil
             }
             switch member {
+            case "device" where namesDevice: break
             case "address":
-                if value.isNull { break }
+                if value.isNull {
+                    change.address = .remove
+                    break
+                }
                 guard let address = address(value) else {
                     fault(member, "address is no address; allowed are \(allowedAddress)", &faults)
                     break
                 }
                 change.address = .set(address)
-            case "app": change.app = text()
+            case "app":
+                change.app = text()
+                if value.isNull, !change.isWhole { fault(member, missingApp, &faults) }
             case "environment":
+                if value.isNull { change.environment = .production }
                 guard let found = text() else { break }
                 change.environment = PushEnvironment(rawValue: found.text)
                 if change.environment == nil {
@@ -51,7 +62,7 @@ enum DeviceBody {
             case "time_zone": change.timeZone = text().map { .set($0) } ?? .remove
             case "person": change.person = text().map { .set($0) } ?? .remove
             case "audiences":
-                guard let audiences = texts(value) else {
+                guard let audiences = value.isNull && !change.isWhole ? [] : value.texts else {
                     fault(member, "audiences is no list of texts", &faults)
                     break
                 }
@@ -66,9 +77,11 @@ enum DeviceBody {
                     &faults)
             }
         }
-        if change.app == nil { fault("app", "app is missing: the bundle id or package name", &faults) }
+        if change.isWhole, change.app == nil { fault("app", missingApp, &faults) }
         return change
     }
+
+    private static let missingApp = "app is missing: the bundle id or package name"
 
     private static let allowedAddress =
         "an object with kind, one of \(AddressKind.allCases.map(\.rawValue).joined(separator: ", ")), and value, a text"
@@ -80,17 +93,6 @@ enum DeviceBody {
         var members = value.members
         while let (name, _) = members.next() { guard name == "kind" || name == "value" else { return nil } }
         return DeviceChange.NewAddress(kind, ByteText(String(text)))
-    }
-
-    private static func texts(_ value: JSONValue) -> [ByteText]? {
-        guard value.isArray else { return nil }
-        var texts: [ByteText] = []
-        var elements = value.elements
-        while let element = elements.next() {
-            guard let text = element.string else { return nil }
-            texts.append(ByteText(String(text)))
-        }
-        return texts
     }
 
     private static func fault(_ member: String, _ detail: String, _ faults: inout [Problem.Fault]) {

@@ -1,82 +1,127 @@
 import HTTPServer
-import KafkaClient
 import Notifications
 import Pipeline
 import Registrar
 import StateStore
 
-/// Devices: registers one, forgets it, and says what is known of it (docs/devices.md). What is to be changed is written as a
-/// command, and the answer is the registrar's.
+/// Devices: registers one, changes and forgets it, and says what is known of it (docs/devices.md). What is to be changed is
+/// written as a command, and the answer is the registrar's.
 package final class DeviceEndpoints: Sendable {
-    private let configuration: PipelineConfiguration
-    private let writer: RecordWriter
-    private let follower: DeviceFollower
-    private let board: VerdictBoard
-    private let surroundings: APIHandler.Surroundings
+    private let maxLag: Duration
+    private let writer: CommandWriter
+    private let view: DeviceView
 
     /// - Parameter configuration: with `topic.commands`.
-    package init(
-        _ configuration: PipelineConfiguration, _ writer: RecordWriter, _ follower: DeviceFollower,
-        _ board: VerdictBoard, _ surroundings: APIHandler.Surroundings
-    ) {
-        self.configuration = configuration
-        (self.writer, self.follower, self.board, self.surroundings) = (writer, follower, board, surroundings)
+    package init(_ configuration: PipelineConfiguration, _ writer: CommandWriter) {
+        maxLag = configuration.subscriptionsMaxLag
+        (self.writer, view) = (writer, writer.view)
     }
 
     package var all: [Endpoint] {
         [
             Endpoint(Self.put) { call throws(Problem) in try self.put(call) },
+            Endpoint(Self.patch) { call throws(Problem) in try self.patch(call) },
             Endpoint(Self.delete) { call throws(Problem) in try self.delete(call) },
             Endpoint(Self.get) { call throws(Problem) in try self.get(call) },
             Endpoint(Self.logOut) { call throws(Problem) in try self.logOut(call) },
+            Endpoint(Self.addAudience) { call throws(Problem) in try self.addAudience(call) },
+            Endpoint(Self.removeAudience) { call throws(Problem) in try self.removeAudience(call) },
         ]
     }
 
+    // MARK: Changes
+
     private func put(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let id = try Self.id(call)
-        var change = try DeviceBody.read(call.request.body, of: id)
-        if let user = call.user { try Self.limit(&change, to: user) }
-        return try write(.changeDevice(change), of: id, call)
+        var call = call
+        var change = try DeviceBody.read(call.request.body, of: id, isWhole: true)
+        // The change has what is needed of it.
+        call.request.body = []
+        if let user = call.user { try user.limit(&change) }
+        let secret = try wantsSecret(call, for: id) ? DeviceCredential.makeSecret() : nil
+        change.newCredential = secret.map(DeviceCredential.hash)
+        if let state = try writer.unchanged(change, call, within: maxLag) {
+            return .now(try response(.ok, state, call))
+        }
+        return try reply(to: call, by: change) { verdict, call throws(Problem) in
+            switch verdict {
+            case .created: try self.shown(.created, id, call, secret: secret)
+            case .changed, .unchanged, .gone, .erased, .refused, .malformed:
+                try self.shown(.ok, id, call, secret: secret)
+            }
+        }
+    }
+
+    private func patch(_ call: Call) throws(Problem) -> Endpoint.Reply {
+        let id = try Self.id(call)
+        var call = call
+        var change = try DeviceBody.read(call.request.body, of: id, isWhole: false)
+        call.request.body = []
+        if let user = call.user { try user.limit(&change) }
+        return try reply(to: call, by: change) { _, call throws(Problem) in try self.shown(.ok, id, call) }
     }
 
     private func delete(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let id = try Self.id(call)
-        return try write(.deleteDevice(id), of: id, call)
+        return try writer.reply(to: call, "device", by: .deleteDevice(id), isVisible: view.shows(id)) { _, call in
+            call.response(.noContent)
+        }
     }
 
     /// The device stays, and is nobody's: with the person what was granted to the person's session leaves.
     private func logOut(_ call: Call) throws(Problem) -> Endpoint.Reply {
-        let id = try Self.id(call)
-        var change = DeviceChange(id)
+        var change = DeviceChange(try Self.id(call))
         change.person = .remove
-        return try write(.changeDevice(change), of: id, call)
+        return try reply(to: call, by: change) { _, call in call.response(.noContent) }
     }
 
-    /// Of what a user asks for: the own person, and no more than the token grants.
-    private static func limit(_ change: inout DeviceChange, to user: UserToken) throws(Problem) {
-        let person = ByteText(user.subject)
-        switch change.person {
-        case .keep, .remove: change.person = .set(person)
-        case .set(person): break
-        case .set: throw Problem(.audienceNotAllowed, "the token is of another person")
-        }
-        if let refused = change.audiences?.first(where: { !user.permits(audience: $0.text) }) {
-            throw Problem(.audienceNotAllowed, "the token, or its issuer, does not grant \(refused)")
-        }
-        guard user.permits(app: change.app?.text ?? "") else {
-            throw Problem(.appNotAllowed, "the token's issuer may not speak for this app")
-        }
+    private func addAudience(_ call: Call) throws(Problem) -> Endpoint.Reply {
+        let id = try Self.id(call)
+        var change = DeviceChange(id)
+        change.adds = [try Self.audience(call)]
+        if let user = call.user { try user.limit(&change) }
+        return try reply(to: call, by: change) { _, call throws(Problem) in try self.shown(.ok, id, call) }
     }
+
+    private func removeAudience(_ call: Call) throws(Problem) -> Endpoint.Reply {
+        var change = DeviceChange(try Self.id(call))
+        change.removes = [try Self.audience(call)]
+        return try reply(to: call, by: change) { _, call in call.response(.noContent) }
+    }
+
+    private func reply(
+        to call: Call, by change: DeviceChange,
+        _ answer: @escaping @Sendable (Verdict, Call) throws(Problem) -> HTTPResponse
+    ) throws(Problem) -> Endpoint.Reply {
+        try writer.reply(
+            to: call, "device", by: .changeDevice(change), isVisible: view.shows(change.device), answer)
+    }
+
+    /// Whether a new credential is to be made: the device is new, or the app asks for one.
+    private func wantsSecret(_ call: Call, for id: DeviceID) throws(Problem) -> Bool {
+        if let text = call.value("new_secret") {
+            guard text == "1" else { throw Problem(.badPath, "new_secret is not 1; allowed is new_secret=1, or none") }
+            return true
+        }
+        // Of what is not known here another process may have made the credential.
+        guard view.isFresh(within: maxLag) else { return false }
+        return try view.read { view throws(StoreError) in try view.device(id) } == nil
+    }
+
+    // MARK: Looking
 
     private func get(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let id = try Self.id(call)
-        guard follower.isFresh(within: configuration.subscriptionsMaxLag) else {
-            throw Problem(.notYet, "what is known of devices is too old: Kafka does not answer in time")
+        let view = view
+        return try writer.look(call, within: maxLag) { () throws(StoreError) in
+            try view.device(id)?.revision
+        } _: { () throws(Problem) in
+            let state = try view.read { view throws(StoreError) in try view.device(id) }
+            guard let state, state.isOf(call) else {
+                throw Problem(.notFound, "there is no such device, or it is another person's")
+            }
+            return try self.response(.ok, state, call)
         }
-        guard let state = try device(id), call.user.map({ state.person == ByteText($0.subject) }) ?? true else {
-            throw Problem(.notFound, "there is no such device, or it is another person's")
-        }
-        return .now(try response(.ok, state, call))
     }
 
     private static func id(_ call: Call) throws(Problem) -> DeviceID {
@@ -84,157 +129,104 @@ package final class DeviceEndpoints: Sendable {
             throw Problem(.badPath, "the id of the device is not one; allowed are \(DeviceID.allowed)")
         }
         try call.key?.permitEverybody("a device may have any audience")
-        if let only = call.user?.device, only != id { throw Problem(.notFound, "the token is for another device") }
+        if let only = call.user?.device ?? call.credential?.device, only != id {
+            throw Problem(.notFound, "the token or the credential is for another device")
+        }
         return id
     }
 
-    private func device(_ id: DeviceID) throws(Problem) -> DeviceState? {
-        do throws(StoreError) {
-            return try follower.device(id)
-        } catch {
-            throw Problem(.notYet, "the table of devices cannot be read: it is filled again")
+    private static func audience(_ call: Call) throws(Problem) -> ByteText {
+        let audience = ByteText(call.pathValues[1])
+        switch audience.audience {
+        case .place, .channel: return audience
+        case .user, .device, nil:
+            throw Problem(
+                .badPath, "the audience is none that a device can have; allowed are place/<id> and channel/<id>")
         }
     }
 
-    // MARK: Commands
-
-    /// What If-Match and If-None-Match ask for.
-    private static func condition(_ call: Call) throws(Problem) -> Condition? {
-        let (match, none) = (call.request.header("if-match"), call.request.header("if-none-match"))
-        switch (match, none) {
-        case (nil, nil): return nil
-        case (nil, let none?):
-            guard EntityTag.condition(none) == .any else {
-                throw Problem(.badHeader, "If-None-Match cannot be read; allowed is *")
-            }
-            return .isNew
-        case (let match?, nil):
-            switch EntityTag.condition(match) {
-            case .any: return .exists
-            case .one(let tags):
-                guard tags.count == 1, let revision = tags.first.flatMap({ Int64($0.dropFirst().dropLast()) }) else {
-                    break
-                }
-                return .revision(revision)
-            case nil: break
-            }
-            throw Problem(.badHeader, "If-Match cannot be read; allowed are * and the ETag of the device")
-        case (_?, _?):
-            throw Problem(.badHeader, "If-Match and If-None-Match contradict each other; allowed is one of them")
-        }
-    }
-
-    private static func author(_ call: Call) throws(Problem) -> Author {
-        if let user = call.user { return .user(ByteText(user.subject), issuedAt: user.issuedAt) }
-        guard let key = call.key else { throw Problem(.defect, "a change without a key") }
-        return .key(key.id)
-    }
-
-    private func write(_ action: Action, of id: DeviceID, _ call: Call) throws(Problem) -> Endpoint.Reply {
-        let command = Command(action, by: try Self.author(call), if: try Self.condition(call))
-        let record = ProducerRecord(
-            key: nil, value: command.json, headers: call.recordHeaders, partition: 0, timestamp: surroundings.now())
-        let unknown = Problem(.outcomeUnknown, "Kafka has not answered in time: it may have been recorded")
-        let notRecorded = Problem(.notRecorded, "Kafka does not take it now: it was not recorded")
-        let wait = configuration.api.wait
-        let (topic, writer, board) = (configuration.topics.commands, writer, board)
-        // The answer has a little more time than what it waits for, so that it says what is known.
-        return .later(within: wait * 2, otherwise: unknown) { respond in
-            let deadline = ContinuousClock.now + wait
-            let isTaken = writer.give(
-                RecordWriter.Entry(topic: topic, record: record) { outcome in
-                    switch outcome {
-                    case .written(_, let offset):
-                        board.wait(for: offset, until: deadline) {
-                            self.isVisible($0, of: id, since: offset)
-                        } _: { answer in
-                            respond(self.response(to: answer, of: offset, id, call))
-                        }
-                    case .notWritten: respond(call.response(to: notRecorded))
-                    case .unknown: respond(call.response(to: unknown))
-                    }
-                })
-            if !isTaken { respond(call.response(to: notRecorded)) }
-        }
-    }
-
-    /// Whether a GET shows what the verdict of a command says, or something newer.
-    private func isVisible(_ verdict: Verdict, of id: DeviceID, since command: Int64) -> Bool {
-        let revision: Int64?
-        do throws(StoreError) {
-            revision = try follower.device(id)?.revision
-        } catch {
-            return false
-        }
-        return switch verdict {
-        case .created(let made), .changed(let made), .unchanged(let made): revision.map { $0 >= made } ?? false
-        case .gone: revision.map { $0 > command } ?? true
-        case .erased, .refused, .malformed: true
-        }
-    }
-
-    private func response(
-        to answer: VerdictBoard.Answer, of command: Int64, _ id: DeviceID, _ call: Call
-    ) -> HTTPResponse {
-        do throws(Problem) {
-            switch answer {
-            case .notYet:
-                return call.response(.accepted, ["command": .integer(command), "status": "recorded"])
-            case .decided(.changed) where call.operation?.name == Self.logOut.name,
-                .decided(.unchanged) where call.operation?.name == Self.logOut.name:
-                return call.response(.noContent)
-            case .decided(.created): return try changed(.created, id, call)
-            case .decided(.changed), .decided(.unchanged): return try changed(.ok, id, call)
-            case .decided(.gone): return call.response(.noContent)
-            case .decided(.refused(let refusal)): throw Problem(refusal)
-            case .decided(.erased), .decided(.malformed):
-                throw Problem(.defect, "the registrar cannot read the command")
-            }
-        } catch {
-            return call.response(to: error)
-        }
-    }
-
-    private func changed(
-        _ status: HTTPResponse.Status, _ id: DeviceID, _ call: Call
+    /// The device as a GET shows it now.
+    private func shown(
+        _ status: HTTPResponse.Status, _ id: DeviceID, _ call: Call, secret: String? = nil
     ) throws(Problem) -> HTTPResponse {
-        guard let state = try device(id) else {
+        guard let state = try view.read({ view throws(StoreError) in try view.device(id) }) else {
             // It was changed, and deleted since.
             throw Problem(.notFound, "it was done, and the device was deleted since")
         }
-        return try response(status, state, call)
+        return try response(status, state, call, secret: secret)
     }
 
     private func response(
-        _ status: HTTPResponse.Status, _ state: DeviceState, _ call: Call
+        _ status: HTTPResponse.Status, _ state: DeviceState, _ call: Call, secret: String? = nil
     ) throws(Problem) -> HTTPResponse {
-        let person: PersonState?
-        do throws(StoreError) {
-            person = try state.person.flatMap { id throws(StoreError) in try follower.person(id) }
-        } catch {
-            throw Problem(.notYet, "the table of people cannot be read: it is filled again")
-        }
-        return call.response(status, state.document(person), [("ETag", "\"\(state.revision)\"")])
+        // What is granted to the person is not for whoever has the device.
+        let person =
+            try call.credential == nil
+            ? state.person.flatMap { id throws(Problem) in
+                try view.read { view throws(StoreError) in try view.person(id) }
+            } : nil
+        var members = state.members(person)
+        if let secret { members.append(("secret", .text(secret))) }
+        return call.response(status, .object(members), [("ETag", "\"\(state.revision)\"")])
     }
 }
 
-extension Problem {
-    fileprivate init(_ refusal: Refusal) {
-        switch refusal {
-        case .notFound, .notByCredential: self.init(.notFound, "there is no such device")
-        case .notThisDevice:
-            self.init(.notFound, "there is no such device of this person; who has its present address may send that")
-        case .personErased:
-            self.init(.personErased, "the person was erased after the token was issued; needed is a new one")
-        case .preconditionFailed:
-            self.init(.revision, "the device has another version, or is not there, or is there already")
-        case .staleGeneration(let current):
-            self.init(.staleGeneration, "the device has the generation \(current), and this is an older one")
-        case .tooManyAudiences(let most):
-            self.init(.badRequest, "audiences has too many; allowed are \(most)")
-        case .invalid(let problems):
-            self.init(.badRequest, problems.first ?? "the device is not allowed")
-            faults = problems.map { Fault(pointer: "", .badRequest, detail: $0) }
+extension DeviceView {
+    /// - Throws: a problem where the table cannot be read.
+    func read<Value>(_ body: (DeviceView) throws(StoreError) -> Value) throws(Problem) -> Value {
+        do throws(StoreError) {
+            return try body(self)
+        } catch {
+            throw Problem(.notYet, "the table of devices and people cannot be read: it is filled again")
+        }
+    }
+
+    func refuseUnlessFresh(within age: Duration) throws(Problem) {
+        guard isFresh(within: age) else {
+            throw Problem(.notYet, "what is known of devices and people is too old: Kafka does not answer in time")
+        }
+    }
+
+    /// Whether a GET of the device shows what the verdict of a command says, or something newer.
+    func shows(_ id: DeviceID) -> @Sendable (Verdict, Int64) throws(StoreError) -> Bool {
+        { verdict, command throws(StoreError) in
+            let revision = try self.device(id)?.revision
+            return switch verdict {
+            case .created(let made), .changed(let made), .unchanged(let made): revision.map { $0 >= made } ?? false
+            case .gone: revision.map { $0 > command } ?? true
+            case .erased, .refused, .malformed: true
+            }
+        }
+    }
+}
+
+extension DeviceState {
+    /// Whether whoever calls may know of it.
+    fileprivate func isOf(_ call: Call) -> Bool {
+        if let user = call.user { return person == ByteText(user.subject) }
+        if let shown = call.credential { return credential == shown.hash }
+        return true
+    }
+}
+
+extension UserToken {
+    /// Of what a user asks for: the own person, and no more than the token grants.
+    fileprivate func limit(_ change: inout DeviceChange) throws(Problem) {
+        let person = ByteText(subject)
+        let audiences = (change.audiences ?? []) + change.adds
+        switch change.person {
+        case .keep where change.isWhole || !audiences.isEmpty: change.person = .set(person)
+        case .remove where change.isWhole: change.person = .set(person)
+        case .remove where audiences.contains { $0.audience != .channel }:
+            throw Problem(.audienceNotAllowed, "places leave with the person; allowed with a logout are channels")
+        case .keep, .remove, .set(person): break
+        case .set: throw Problem(.audienceNotAllowed, "the token is of another person")
+        }
+        if let refused = audiences.first(where: { !permits(audience: $0.text) }) {
+            throw Problem(.audienceNotAllowed, "the token, or its issuer, does not grant \(refused)")
+        }
+        guard change.app.map({ permits(app: $0.text) }) ?? !change.isWhole else {
+            throw Problem(.appNotAllowed, "the token's issuer may not speak for this app")
         }
     }
 }

@@ -5,7 +5,7 @@ extension DeviceState {
     /// As a client sees it: without its address and its credential.
     ///
     /// - Parameter known: its person; nil: the device has none, or nothing was set for it.
-    func document(_ known: PersonState?) -> Document {
+    func members(_ known: PersonState?) -> [(name: String, value: Document)] {
         var members: [(name: String, value: Document)] = [
             ("device", .text(id.text)), ("revision", .integer(revision)), ("address", address.document),
             ("app", .text(app.text)), ("environment", .text(environment.rawValue)),
@@ -20,7 +20,7 @@ extension DeviceState {
         if let generation { members.append(("generation", .integer(generation))) }
         members.append(("registered_at", .text(registeredAt.iso8601)))
         members.append(("seen_at", .text(seenAt.iso8601)))
-        return .object(members)
+        return members
     }
 }
 
@@ -50,10 +50,16 @@ extension DeviceEndpoints {
         ["type": "string", "pattern": "^[A-Za-z0-9_-]{16,64}$"])
     private static let ifMatch = APIOperation.Parameter(
         "If-Match", "Only where the device has this ETag; *: only where it is there.", ["type": "string"])
+    private static let audience = APIOperation.Parameter(
+        "audience", "place/<id> or channel/<id>, percent-encoded: place%2F42.",
+        ["type": "string", "pattern": "^(place|channel)/.+$", "maxLength": 1024])
     private static let ifNoneMatch = APIOperation.Parameter(
         "If-None-Match", "Only where it is not there.", ["enum": ["*"]])
     private static let known = Document.object([("$ref", "#/components/schemas/Device")])
-    private static let recorded = APIOperation.Response(
+    static let after = APIOperation.Parameter(
+        "Carillon-After", "What Carillon-Position was in an answer: this process waits until it knows that change.",
+        ["type": "string", "pattern": "^[0-9]{1,18}$"])
+    static let recorded = APIOperation.Response(
         .accepted, "Recorded in Kafka, and not decided in time: it will be, in its order",
         ["$ref": "#/components/schemas/RecordedCommand"])
     private static let problems: [ProblemCode] = [
@@ -61,78 +67,126 @@ extension DeviceEndpoints {
     ]
     private static let text: Document = ["type": "string", "maxLength": 255]
 
-    private static let body = APIOperation.Body(
-        [
-            "type": "object", "required": ["app"], "additionalProperties": false,
-            "properties": [
-                "address": [
-                    "anyOf": [
-                        [
-                            "type": "object", "required": ["kind", "value"], "additionalProperties": false,
-                            "properties": [
-                                "kind": ["enum": .list(AddressKind.allCases.map { .text($0.rawValue) })],
-                                "value": [
-                                    "type": "string", "minLength": 1, "maxLength": 4096,
-                                    "description": "The provider's token or id. It is never returned.",
-                                ],
+    /// The members of a device that its app says.
+    private static let members: [(name: String, value: Document)] = [
+        (
+            "address",
+            [
+                "anyOf": [
+                    [
+                        "type": "object", "required": ["kind", "value"], "additionalProperties": false,
+                        "properties": [
+                            "kind": ["enum": .list(AddressKind.allCases.map { .text($0.rawValue) })],
+                            "value": [
+                                "type": "string", "minLength": 1, "maxLength": 4096,
+                                "description": "The provider's token or id. It is never returned.",
                             ],
-                        ], ["type": "null"],
-                    ]
-                ],
-                "app": [
-                    "type": "string", "minLength": 1, "maxLength": 255, "description": "The bundle id or package name.",
-                ],
-                "environment": ["anyOf": [["enum": ["production", "development"]], ["type": "null"]]],
-                "locale": ["anyOf": [text, ["type": "null"]]],
-                "time_zone": ["anyOf": [text, ["type": "null"]]],
-                "person": [
-                    "anyOf": [["type": "string", "minLength": 1, "maxLength": 1019], ["type": "null"]],
-                    "description": "The shop's own id of its user; absent: nobody is logged in.",
-                ],
-                "audiences": [
-                    "type": "array", "maxItems": .integer(Int64(DeviceState.mostAudiences)),
-                    "items": ["type": "string", "pattern": "^(place|channel)/.+$", "maxLength": 1024],
-                    "description": "Places and channels that are the device's own; absent: none.",
-                ],
-                "generation": [
-                    "type": "integer", "minimum": 0, "maximum": .integer(Int64.max),
-                    "description": "The app's counter of its own changes: an older one than the device's is refused.",
-                ],
-            ],
-        ])
+                        ],
+                    ], ["type": "null"],
+                ]
+            ]
+        ),
+        (
+            "app",
+            ["type": "string", "minLength": 1, "maxLength": 255, "description": "The bundle id or package name."]
+        ),
+        ("environment", ["anyOf": [["enum": ["production", "development"]], ["type": "null"]]]),
+        ("locale", ["anyOf": [text, ["type": "null"]]]),
+        ("time_zone", ["anyOf": [text, ["type": "null"]]]),
+        (
+            "person",
+            [
+                "anyOf": [["type": "string", "minLength": 1, "maxLength": 1019], ["type": "null"]],
+                "description": "The shop's own id of its user; absent: nobody is logged in.",
+            ]
+        ),
+        (
+            "audiences",
+            [
+                "type": "array", "maxItems": .integer(Int64(DeviceState.mostAudiences)),
+                "items": ["type": "string", "pattern": "^(place|channel)/.+$", "maxLength": 1024],
+                "description": "Places and channels that are the device's own; absent: none.",
+            ]
+        ),
+        (
+            "generation",
+            [
+                "type": "integer", "minimum": 0, "maximum": .integer(Int64.max),
+                "description": "The app's counter of its own changes: an older one than the device's is refused.",
+            ]
+        ),
+    ]
+
+    private static let body = APIOperation.Body([
+        "type": "object", "required": ["app"], "additionalProperties": false, "properties": .object(members),
+    ])
+
+    /// RFC 7396: what is absent is kept, and null removes.
+    private static let change: Document = [
+        "type": "object", "additionalProperties": false,
+        "description": "What is absent is kept; null removes. An address is replaced in whole.",
+        "properties": .object(
+            members.map { $0.name == "audiences" ? ($0.name, ["anyOf": [$0.value, ["type": "null"]]]) : $0 }),
+    ]
+
+    private static let changed = APIOperation.Response(.ok, "Decided: this is what it is now", known)
 
     static let put = APIOperation(
         "putDevice", .put, "/v1/devices/{device}",
         "The whole device, as its app sees it: it is made if it is new, and what is absent is removed.",
-        scopes: [.writeDevices], isForUsers: true, pathParameters: [device], headers: [ifMatch, ifNoneMatch],
-        body: body,
-        responses: [
-            APIOperation.Response(.ok, "Decided: this is what it is now", known),
-            APIOperation.Response(.created, "Decided: it is new", known), recorded,
-        ], problems: problems + [.staleGeneration, .personErased])
+        scopes: [.writeDevices], isForUsers: true, pathParameters: [device],
+        query: [
+            APIOperation.Parameter(
+                "new_secret", "Make a new device credential: the app has none. The PUT has the present address.",
+                ["type": "string", "enum": ["1"]])
+        ],
+        headers: [ifMatch, ifNoneMatch], body: body,
+        responses: [changed, APIOperation.Response(.created, "Decided: it is new", known), recorded],
+        problems: problems + [.staleGeneration, .personErased])
+
+    static let patch = APIOperation(
+        "patchDevice", .patch, "/v1/devices/{device}",
+        "Single members of a device, by JSON Merge Patch (RFC 7396).", scopes: [.writeDevices], isForUsers: true,
+        isForDevices: true, pathParameters: [device], headers: [ifMatch],
+        body: APIOperation.Body(merging: ["$ref": "#/components/schemas/DeviceChange"]),
+        responses: [changed, recorded], problems: problems + [.staleGeneration, .personErased])
+
+    static let addAudience = APIOperation(
+        "addAudience", .put, "/v1/devices/{device}/audiences/{audience}", "Add one audience to a device's own.",
+        scopes: [.writeDevices], isForUsers: true, pathParameters: [device, audience], headers: [ifMatch],
+        responses: [changed, recorded], problems: problems + [.badRequest, .personErased])
+
+    static let removeAudience = APIOperation(
+        "removeAudience", .delete, "/v1/devices/{device}/audiences/{audience}",
+        "Remove one audience from a device's own.", scopes: [.writeDevices], isForUsers: true, isForDevices: true,
+        pathParameters: [device, audience], headers: [ifMatch],
+        responses: [APIOperation.Response(.noContent, "Decided: the device does not have it"), recorded],
+        problems: problems + [.personErased])
 
     static let delete = APIOperation(
         "deleteDevice", .delete, "/v1/devices/{device}", "Forget a device, and unsubscribe its address.",
-        scopes: [.writeDevices], isForUsers: true, pathParameters: [device], headers: [ifMatch],
+        scopes: [.writeDevices], isForUsers: true, isForDevices: true, pathParameters: [device], headers: [ifMatch],
         responses: [APIOperation.Response(.noContent, "It is not there, or not any more"), recorded],
         problems: problems)
 
     static let get = APIOperation(
         "getDevice", .get, "/v1/devices/{device}", "What is known of a device.", scopes: [.readDevices],
-        isForUsers: true, pathParameters: [device], responses: [APIOperation.Response(.ok, "What it is", known)],
+        isForUsers: true, isForDevices: true, pathParameters: [device], headers: [after],
+        responses: [APIOperation.Response(.ok, "What it is", known)],
         problems: [.notYet, .audienceNotAllowed, .appNotAllowed])
 
     static let logOut = APIOperation(
         "logOutDevice", .delete, "/v1/devices/{device}/person",
         "Nobody is logged in on the device any more: the places that it had for its person leave, channels stay.",
-        scopes: [.writeDevices], isForUsers: true, pathParameters: [device], headers: [ifMatch],
+        scopes: [.writeDevices], isForUsers: true, isForDevices: true, pathParameters: [device], headers: [ifMatch],
         responses: [APIOperation.Response(.noContent, "Decided: nobody is logged in"), recorded], problems: problems)
 
-    static let operations = [put, delete, get, logOut]
+    static let operations = [put, patch, delete, get, logOut, addAudience, removeAudience]
 
     private static let time: Document = ["type": "string", "format": "date-time"]
 
     static let schemas: [(name: String, value: Document)] = [
+        ("DeviceChange", change),
         (
             "Device",
             [
@@ -166,6 +220,10 @@ extension DeviceEndpoints {
                     "audiences": ["type": "array", "items": ["type": "string"]],
                     "generation": ["type": "integer"], "registered_at": time,
                     "seen_at": ["type": "string", "format": "date-time", "description": "To a day."],
+                    "secret": [
+                        "type": "string",
+                        "description": "Of the device credential that this PUT has made: it is told once.",
+                    ],
                 ],
             ]
         ),

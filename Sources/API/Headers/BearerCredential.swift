@@ -1,13 +1,15 @@
-/// What `Authorization: Bearer` has (RFC 6750 §2.1).
+/// What `Authorization: Bearer` has (RFC 6750 §2.1), or another scheme.
 enum BearerCredential {
-    /// - Parameter authorization: the header's value.
+    /// - Parameters:
+    ///   - authorization: the header's value.
+    ///   - scheme: in lower case.
     /// - Returns: nil where it is absent, or of another scheme.
-    static func text(_ authorization: String?) -> Substring? {
+    static func text(_ authorization: String?, of scheme: String = "bearer") -> Substring? {
         guard let authorization else { return nil }
         let parts = authorization.utf8.split(
             separator: UInt8(ascii: " "), maxSplits: 1, omittingEmptySubsequences: false
         ).map { Substring($0) }
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        guard parts.count == 2, parts[0].lowercased() == scheme else { return nil }
         return parts[1]
     }
 

@@ -16,21 +16,22 @@ package struct APIKey {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     private static let idCount = 8
     /// 256 bits.
-    private static let secretCount = 43
+    static let secretCount = 43
     private static let checksumCount = 6
 
     /// A new key.
     package init(_ environment: Environment) {
-        var random = SystemRandomNumberGenerator()
-        func make(_ count: Int) -> String {
-            let digits = (0..<count).map { _ in Self.digits[Int.random(in: 0..<62, using: &random)] }
-            return String(decoding: digits, as: UTF8.self)
-        }
-        let id = make(Self.idCount)
-        let front = "crl_\(environment.rawValue)_\(id)_\(make(Self.secretCount))"
+        let id = Self.randomDigits(Self.idCount)
+        let front = "crl_\(environment.rawValue)_\(id)_\(Self.randomDigits(Self.secretCount))"
         self.environment = environment
         self.id = id
         text = front + String(decoding: Self.checksum(of: front.utf8), as: UTF8.self)
+    }
+
+    static func randomDigits(_ count: Int) -> String {
+        var random = SystemRandomNumberGenerator()
+        return String(
+            decoding: (0..<count).map { _ in digits[Int.random(in: 0..<digits.count, using: &random)] }, as: UTF8.self)
     }
 
     /// What a client sent.
@@ -58,7 +59,7 @@ package struct APIKey {
         text.utf8.count == idCount && text.utf8.allSatisfy(isDigit)
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool {
+    static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "a")...UInt8(ascii: "z"):

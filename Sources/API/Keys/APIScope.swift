@@ -7,4 +7,7 @@ package enum APIScope: String, CaseIterable, Sendable {
     case operate
     case readDevices = "devices:read"
     case writeDevices = "devices:write"
+    case readPeople = "people:read"
+    case writePeople = "people:write"
+    case erasePeople = "people:erase"
 }

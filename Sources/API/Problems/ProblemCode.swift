@@ -11,6 +11,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     case unknownKey = "unknown-key"
     case expiredToken = "expired-token"
     case badToken = "bad-token"
+    case badCredential = "bad-credential"
     case scope
     case audienceNotAllowed = "audience-not-allowed"
     case appNotAllowed = "app-not-allowed"
@@ -45,7 +46,7 @@ package enum ProblemCode: String, CaseIterable, Sendable {
     package var status: HTTPResponse.Status {
         switch self {
         case .notJSON, .duplicateMember, .badEncoding, .badPath, .badHeader: .badRequest
-        case .noCredential, .unknownKey, .expiredToken, .badToken: .unauthorized
+        case .noCredential, .unknownKey, .expiredToken, .badToken, .badCredential: .unauthorized
         case .scope, .audienceNotAllowed, .appNotAllowed: .forbidden
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
@@ -76,7 +77,8 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .unknownKey: "The key is not known"
         case .expiredToken: "The key or the token has expired"
         case .badToken: "The user's token is not accepted"
-        case .scope: "The key may not do this"
+        case .badCredential: "The credential is none of a device"
+        case .scope: "The key or the credential may not do this"
         case .audienceNotAllowed: "The key may not reach an audience"
         case .appNotAllowed: "The key may not reach an app"
         case .notFound: "There is no such resource"
@@ -123,6 +125,8 @@ package enum ProblemCode: String, CaseIterable, Sendable {
         case .live, .revision:
             "Look at what is there with GET, then say with If-Match that it is to be replaced, or take another id."
         case .staleGeneration: "Nothing is to be done: the newer change holds."
+        case .badCredential:
+            "Send Authorization: Device, with the id of the device, a colon and its secret; a PUT makes a new one."
         case .badToken: "Have the shop's backend sign another token, as its detail says."
         case .personErased: "Forget the session. Who comes back logs in again, and has a new token."
         case .tooManyDevices: "Send it with a larger max_devices, or to a smaller channel."

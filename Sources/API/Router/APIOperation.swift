@@ -6,6 +6,7 @@ package struct APIOperation: Sendable {
     package enum Method: String, CaseIterable, Sendable {
         case get = "GET"
         case put = "PUT"
+        case patch = "PATCH"
         case post = "POST"
         case delete = "DELETE"
     }
@@ -29,6 +30,11 @@ package struct APIOperation: Sendable {
             self.init([("application/json", schema)], largest: largest)
         }
 
+        /// Of a JSON Merge Patch (RFC 7396).
+        package init(merging schema: Document) {
+            self.init([("application/merge-patch+json", schema), ("application/json", schema)], largest: 64 << 10)
+        }
+
         package init(_ schemas: [(type: String, schema: Document)], largest: Int) {
             (self.schemas, self.largest) = (schemas, largest)
         }
@@ -41,9 +47,14 @@ package struct APIOperation: Sendable {
         package var summary: String
         /// nil: without a body.
         package var schema: Document?
+        /// Of the body.
+        package var type: String
 
-        package init(_ status: HTTPResponse.Status, _ summary: String, _ schema: Document? = nil) {
-            (self.status, self.summary, self.schema) = (status, summary, schema)
+        package init(
+            _ status: HTTPResponse.Status, _ summary: String, _ schema: Document? = nil,
+            type: String = "application/json"
+        ) {
+            (self.status, self.summary, self.schema, self.type) = (status, summary, schema, type)
         }
     }
 
@@ -55,6 +66,8 @@ package struct APIOperation: Sendable {
     package var scopes: [APIScope]
     /// Whether an app's user may call it, too, for what is the user's own.
     package var isForUsers: Bool
+    /// Whether whoever has the credential of the device in the path may call it, too.
+    package var isForDevices: Bool
     package var pathParameters: [Parameter]
     package var query: [Parameter]
     /// Beside those of HTTP itself.
@@ -66,12 +79,13 @@ package struct APIOperation: Sendable {
 
     package init(
         _ name: String, _ method: Method, _ path: PathTemplate, _ summary: String, scopes: [APIScope] = [],
-        isForUsers: Bool = false, pathParameters: [Parameter] = [], query: [Parameter] = [], headers: [Parameter] = [],
+        isForUsers: Bool = false, isForDevices: Bool = false, pathParameters: [Parameter] = [], query: [Parameter] = [],
+        headers: [Parameter] = [],
         body: Body? = nil,
         responses: [Response], problems: [ProblemCode] = []
     ) {
         (self.name, self.method, self.path, self.summary, self.scopes) = (name, method, path, summary, scopes)
-        self.isForUsers = isForUsers
+        (self.isForUsers, self.isForDevices) = (isForUsers, isForDevices)
         (self.pathParameters, self.query, self.headers, self.body) = (pathParameters, query, headers, body)
         (self.responses, self.problems) = (responses, problems)
     }
@@ -90,6 +104,7 @@ package struct APIOperation: Sendable {
         ]
         if !scopes.isEmpty { all.formUnion([.noCredential, .unknownKey, .expiredToken, .scope, .quotaExceeded]) }
         if isForUsers { all.insert(.badToken) }
+        if isForDevices { all.insert(.badCredential) }
         if body != nil { all.formUnion([.notJSON, .duplicateMember, .badEncoding, .mediaType, .badRequest]) }
         all.formUnion(problems)
         return ProblemCode.allCases.filter(all.contains)

@@ -12,10 +12,12 @@ package struct Call: Sendable {
     /// In the order of the path.
     package var pathValues: [String]
     package var query: [RequestTarget.Parameter]
-    /// nil where the operation is for everybody, or a user calls.
+    /// nil where the operation is for everybody, or a user or a device calls.
     package var key: KeyEntry?
     /// An app's user, by a token of the shop's.
     package var user: UserToken?
+    /// A device, by its credential.
+    package var credential: DeviceCredential?
     /// From which address the client came; empty where nobody knows.
     package var client = ""
     /// Of every answer: the name of the request, and what the key has left.

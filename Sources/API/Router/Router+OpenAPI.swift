@@ -29,6 +29,10 @@ extension Router {
                 "securitySchemes": [
                     "key": ["type": "http", "scheme": "bearer", "bearerFormat": "crl_live_…"],
                     "user": ["type": "http", "scheme": "bearer", "bearerFormat": "JWT"],
+                    "device": [
+                        "type": "apiKey", "in": "header", "name": "Authorization",
+                        "description": "Device, a blank, the device's id, a colon and its secret.",
+                    ],
                 ],
                 "schemas": .object(schemas + [("Problem", problem)]),
             ],
@@ -49,7 +53,9 @@ extension Router {
         }
         var responses = operation.responses.map { response -> (name: String, value: Document) in
             var parts: [(name: String, value: Document)] = [("description", .text(response.summary))]
-            if let schema = response.schema { parts.append(("content", ["application/json": ["schema": schema]])) }
+            if let schema = response.schema {
+                parts.append(("content", .object([(response.type, ["schema": schema] as Document)])))
+            }
             return ("\(response.status.rawValue)", .object(parts))
         }
         let problems = Dictionary(grouping: operation.allProblems) { $0.status.rawValue }
@@ -63,6 +69,7 @@ extension Router {
         members.append(("responses", .object(responses)))
         var security: [Document] = operation.scopes.isEmpty ? [] : [["key": []]]
         if operation.isForUsers { security.append(["user": []]) }
+        if operation.isForDevices { security.append(["device": []]) }
         members.append(("security", .list(security)))
         if !operation.scopes.isEmpty {
             members.append(("x-scopes", .list(operation.scopes.map { .text($0.rawValue) })))

@@ -57,8 +57,9 @@ package struct Router: Sendable {
 
     private func check(_ head: IncomingRequest, _ operation: APIOperation) throws(Problem) {
         let accepted = head.headers.filter { $0.name == "accept" }.map(\.value)
-        guard MediaType.isAcceptable("application/json", accepted) else {
-            throw Problem(.notAcceptable, "the answer is application/json, which Accept does not have")
+        let type = operation.responses.first?.type ?? "application/json"
+        guard MediaType.isAcceptable(type, accepted) else {
+            throw Problem(.notAcceptable, "the answer is \(type), which Accept does not have")
         }
         guard let body = operation.body else { return }
         guard head.headers.allSatisfy({ $0.name != "content-encoding" || $0.value == "identity" }) else {

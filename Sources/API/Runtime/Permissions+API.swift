@@ -9,7 +9,7 @@ extension Permissions {
         let ofBroadcasts =
             topics.broadcasts.isEmpty ? [] : [topics.broadcasts, topics.broadcastJournal, topics.subscriptions]
         let control = topics.control.isEmpty ? [] : [topics.control]
-        let devices = topics.commands.isEmpty ? [] : [topics.devices, topics.people, topics.verdicts]
+        let devices = topics.commands.isEmpty ? [] : [topics.devices, topics.people, topics.erasures, topics.verdicts]
         self.init(
             configuration.kafka, group: .named(BroadcastGroup.name(of: configuration)),
             transactionalIDs: .named(BatchWriter.transactionalID(configuration)), committed: [],

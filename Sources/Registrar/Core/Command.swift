@@ -33,6 +33,8 @@ package enum Condition: Equatable, Sendable {
     case exists
     /// `If-None-Match: *`
     case isNew
+    /// The device is still this person's: else there is nothing to be done.
+    case isOf(ByteText)
 }
 
 package enum Action: Equatable, Sendable {

@@ -7,15 +7,17 @@ extension RegistrarCore {
         of change: DeviceChange, _ command: Command, _ before: DeviceState?, _ after: DeviceState
     ) throws(StoreError) -> Refusal? {
         if let person = after.person, let refusal = try refusal(of: command.author, asErased: person) { return refusal }
+        let shown: ByteText? =
+            switch change.address {
+            case .set(let new): new.value
+            case .keep, .remove: nil
+            }
         if let before {
-            let shown: ByteText? =
-                switch change.address {
-                case .set(let new): new.value
-                case .keep, .remove: nil
-                }
             if let refusal = Self.refusal(of: command.author, before, shownAddress: shown) { return refusal }
         }
-        if let refusal = Self.refusal(of: command.condition, revision: before?.revision) { return refusal }
+        if let refusal = Self.refusal(of: command.condition, revision: before?.revision, person: before?.person) {
+            return refusal
+        }
         if let current = before?.generation, let generation = change.generation, generation < current {
             return .staleGeneration(current: current)
         }
@@ -33,6 +35,8 @@ extension RegistrarCore {
             guard after.person == nil || after.person == person || after.person == before?.person else {
                 return .notThisDevice
             }
+            // A credential outlives the login, so that it is for whoever has the device, not for a session.
+            if change.newCredential != nil, let live = before?.live, shown != live.value { return .notThisDevice }
         case .sender: return .notFound
         case .key: break
         }
@@ -137,14 +141,16 @@ extension RegistrarCore {
         }
     }
 
-    static func refusal(of condition: Condition?, revision: Int64?) -> Refusal? {
-        let holds =
-            switch condition {
-            case nil: true
-            case .revision(let wanted): revision == wanted
-            case .exists: revision != nil
-            case .isNew: revision == nil
-            }
+    /// - Parameter person: the device's; nil: it has none, or it is no device.
+    static func refusal(of condition: Condition?, revision: Int64?, person: ByteText? = nil) -> Refusal? {
+        let holds: Bool
+        switch condition {
+        case nil: holds = true
+        case .revision(let wanted): holds = revision == wanted
+        case .exists: holds = revision != nil
+        case .isNew: holds = revision == nil
+        case .isOf(let wanted): return person == wanted ? nil : .notFound
+        }
         return holds ? nil : .preconditionFailed(revision: revision)
     }
 }

@@ -6,44 +6,22 @@ import Pipeline
 import StateStore
 import Synchronization
 
-/// Devices and people as the registrar has written them, and its verdicts: what other processes know of them. One thread
-/// follows the topics; any thread asks.
+/// Fills a view of devices and people with what the registrar has written, and tells of its verdicts. One thread.
 package final class DeviceFollower: Sendable {
-    private struct Known {
-        var fold: RegistrarFold?
-        /// When the newest ends that were reached were asked for.
-        var freshSince: ContinuousClock.Instant?
-    }
-
     private let configuration: PipelineConfiguration
+    private let view: DeviceView
     private let logger: Logger
     private let metrics: Metrics
-    private let lock = Mutex(())
-    /// Only with the lock.
-    private nonisolated(unsafe) var known = Known()
+    /// Of the thread that follows; its table is the view's.
+    private nonisolated(unsafe) var fold: RegistrarFold?
 
     /// - Parameter configuration: with `topic.commands`.
-    package init(_ configuration: PipelineConfiguration, logger: Logger, metrics: Metrics) {
-        (self.configuration, self.logger, self.metrics) = (configuration, logger, metrics)
-    }
-
-    /// Whether everything that was there at most so long ago is known.
-    package func isFresh(within age: Duration) -> Bool {
-        lock.withLock { _ in known.freshSince.map { ContinuousClock.now - $0 <= age } ?? false }
-    }
-
-    /// - Returns: nil where there is none, or nothing is known.
-    package func device(_ id: DeviceID) throws(StoreError) -> DeviceState? {
-        try lock.withLock { _ throws(StoreError) in try known.fold?.table.device(id) }
-    }
-
-    /// - Returns: nil where there is none, or nothing is known.
-    package func person(_ id: ByteText) throws(StoreError) -> PersonState? {
-        try lock.withLock { _ throws(StoreError) in try known.fold?.table.person(id) }
+    package init(_ configuration: PipelineConfiguration, _ view: DeviceView, logger: Logger, metrics: Metrics) {
+        (self.configuration, self.view, self.logger, self.metrics) = (configuration, view, logger, metrics)
     }
 
     private var topics: PipelineConfiguration.Topics { configuration.topics }
-    private var folded: [String] { [topics.devices, topics.people] }
+    private var folded: [String] { [topics.devices, topics.people, topics.erasures] }
 
     /// Follows the topics until the host drains or stops. A table that cannot be used is filled again.
     ///
@@ -110,30 +88,27 @@ package final class DeviceFollower: Sendable {
     }
 
     private func open(_ folder: String, _ bounds: Bounds, now: WallTime) throws(StoreError) {
-        try lock.withLock { _ throws(StoreError) in
-            let opened = try RegistrarFold.open(
-                folder, topics, cluster: bounds.log.cluster, starts: bounds.starts, ends: bounds.ends,
-                largestAge: bounds.log.largestTableAge, now: now, isKnown: true)
-            if let reason = opened.rebuilt {
-                logger.notice("the table of devices is filled from the beginning: \(reason)")
-            }
-            known = Known(fold: opened.fold)
+        let opened = try RegistrarFold.open(
+            folder, topics, cluster: bounds.log.cluster, starts: bounds.starts, ends: bounds.ends,
+            largestAge: bounds.log.largestTableAge, now: now, isKnown: true)
+        if let reason = opened.rebuilt {
+            logger.notice("the table of devices is filled from the beginning: \(reason)")
         }
+        fold = opened.fold
+        view.replace(opened.fold.table)
     }
 
     private func close() throws(StoreError) {
-        try lock.withLock { _ throws(StoreError) in
-            let fold = known.fold
-            known = Known()
-            try fold?.table.close()
-        }
+        view.replace(nil)
+        defer { fold = nil }
+        try fold?.table.close()
     }
 
     private func follow(
         _ bounds: Bounds, _ host: RoleHost, _ patience: Patience, _ verdict: (Int64, Verdict) -> Void,
         _ looked: () -> Void
     ) throws {
-        let positions = lock.withLock { _ in known.fold?.positions ?? [:] }
+        let positions = fold?.positions ?? [:]
         let terms = LogReading.Terms(
             topics: folded + [topics.verdicts],
             from: .offsets(positions.mapValues { Offset($0) }.merging(bounds.verdicts) { $1 }),
@@ -149,7 +124,7 @@ package final class DeviceFollower: Sendable {
             var failure: StoreError?
             isSame = try reading.round { batch in
                 do throws(StoreError) {
-                    try lock.withLock { _ throws(StoreError) in try known.fold?.take(batch) }
+                    try view.update { _ throws(StoreError) in try fold?.take(batch) }
                 } catch {
                     failure = error
                 }
@@ -171,10 +146,10 @@ package final class DeviceFollower: Sendable {
     private func note(
         _ freshSince: ContinuousClock.Instant?, flushes isDue: Bool, _ host: RoleHost
     ) throws(StoreError) {
-        try lock.withLock { _ throws(StoreError) in
-            known.freshSince = freshSince
-            guard isDue, let fold = known.fold else { return }
-            if freshSince != nil { fold.time = host.clock.now() }
+        view.reached(freshSince)
+        guard isDue, let fold else { return }
+        if freshSince != nil { fold.time = host.clock.now() }
+        try view.update { _ throws(StoreError) in
             if fold.table.pendingCount > 0 || fold.time - fold.storedTime > RegistrarFold.storesAgain {
                 try fold.flush()
             }

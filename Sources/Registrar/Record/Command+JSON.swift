@@ -14,6 +14,7 @@ extension Command {
         case .revision(let revision): list.add("if_revision", revision)
         case .exists: list.add("if_exists", json: true)
         case .isNew: list.add("if_exists", json: false)
+        case .isOf(let person): list.add("if_person", person)
         }
         switch action {
         case .changeDevice(let change):
@@ -49,10 +50,12 @@ extension Command {
             guard let value = try? reader.parse(bytes), let members = StateMembers(value, version: Self.version),
                 let author = Author(members), let action = Action(members),
                 members.each("if_revision", is: { $0.integer != nil }),
-                members.each("if_exists", is: { $0.boolean != nil })
+                members.each("if_exists", is: { $0.boolean != nil }),
+                members.each("if_person", is: { $0.string != nil })
             else { return nil }
             var condition = members.integer("if_revision").map(Condition.revision)
             if let exists = members.object.member("if_exists")?.boolean { condition = exists ? .exists : .isNew }
+            if let person = members.text("if_person") { condition = .isOf(person) }
             return Command(action, by: author, if: condition)
         }
         guard let command else { return nil }

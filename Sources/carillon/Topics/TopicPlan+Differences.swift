@@ -1,4 +1,5 @@
 import KafkaClient
+import Pipeline
 
 extension TopicPlan {
     /// The differences of an existing topic from the plan, one line each.
@@ -31,6 +32,14 @@ extension TopicPlan {
     /// What would be better in an existing topic, one line each.
     func advice(on found: TopicDescription) -> [String] { findings(in: found, where: \.isAdvised) }
 
+    /// Why a topic that has ids of people, or addresses, never forgets them; nil: it does, or ``differences`` says so.
+    func memory(of found: TopicDescription) -> String? {
+        guard !found.configuration.isEmpty, TopicMemory.time(found.configuration) == nil,
+            !properties.contains(where: { $0.isBound })
+        else { return nil }
+        return "\(name): its settings bound no retention: an erased person stays in it for ever"
+    }
+
     private func findings(in found: TopicDescription, where isMeant: (Property) -> Bool) -> [String] {
         properties.filter(isMeant).compactMap { property in
             // A value that the broker does not report (an ACL may forbid it) is not a difference.
@@ -43,10 +52,17 @@ extension TopicPlan {
 }
 
 extension TopicPlan.Property {
+    fileprivate var isBound: Bool {
+        switch rule {
+        case .bounded: true
+        case .initial, .exactly, .advised, .atLeast, .atMost: false
+        }
+    }
+
     fileprivate var isAdvised: Bool {
         switch rule {
         case .advised: true
-        case .initial, .exactly, .atLeast, .atMost: false
+        case .initial, .exactly, .bounded, .atLeast, .atMost: false
         }
     }
 
@@ -58,6 +74,9 @@ extension TopicPlan.Property {
         case .initial: return nil
         // The order of several cleanup policies means nothing.
         case .exactly, .advised: return words(value) == words(self.value) ? nil : "not \(self.value)"
+        case .bounded:
+            guard let found = number(value) else { return "not a number" }
+            return found == .max ? "no bound" : nil
         case .atLeast(let least):
             guard let found = number(value) else { return "not a number" }
             return found < (least == -1 ? .max : least) ? "less than \(least)" : nil

@@ -51,9 +51,7 @@ extension TopicPlan {
                 .init(
                     "delete.retention.ms", tombstones, { _ in .atLeast(7 * day) },
                     "a stored table older than half of it may have missed what was deleted"),
-                .init(
-                    "max.compaction.lag.ms", "\(day)", .initial,
-                    "what was replaced or deleted is gone from the log a day later"),
+                forgetting(day),
             ])
     }
 }

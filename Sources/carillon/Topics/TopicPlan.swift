@@ -32,6 +32,8 @@ struct TopicPlan: Sendable {
             case exactly
             /// Any other value is accepted, with a note.
             case advised
+            /// Any other bound is accepted; none is not.
+            case bounded
             /// -1, unlimited, is more than any number.
             case atLeast(Int64)
             case atMost(Int64)
@@ -157,7 +159,7 @@ extension TopicPlan {
                             : "a replay of the events needs the table as it was, and broadcasts when each device joined"
                     ),
                     measured(.exactly),
-                ]),
+                ] + (names.commands.isEmpty ? [] : [forgetting(max(30 * day, retention) + day)])),
             make(.dispatch, names.dispatch, many, premises, dispatched),
             make(
                 .deadLetters, names.deadLetters, few, premises,
@@ -187,6 +189,13 @@ extension TopicPlan {
         .init(
             "compression.type", "uncompressed", rule,
             "else nothing bounds the memory that a compressed batch takes from its readers")
+    }
+
+    /// What makes a compacted topic forget what was deleted.
+    static func forgetting(_ lag: Int64) -> Property {
+        .init(
+            "max.compaction.lag.ms", "\(lag)", .bounded,
+            "without a bound an erased person stays in the log for ever")
     }
 
     /// The properties of a dispatch topic.

@@ -31,6 +31,12 @@ struct TopicsCheckCommand: ParsableCommand {
         for line in plan.flatMap({ topic in existing[topic.name].map(topic.advice) ?? [] }) {
             Terminal.complain("note: \(line)\n")
         }
+        if !configuration.topics.commands.isEmpty {
+            let topics = configuration.topicsWithPeople
+            for topic in plan where topics.contains(topic.name) {
+                if let line = existing[topic.name].flatMap(topic.memory) { Terminal.complain("note: \(line)\n") }
+            }
+        }
         if existing[configuration.topics.subscriptions] != nil { noteUnreadable(configuration) }
         guard differences.isEmpty else {
             Terminal.write(differences.map { $0.inOneLine + "\n" }.joined())

@@ -10,7 +10,7 @@ import Testing
     init() throws { id = try #require(DeviceID("installation-0001")) }
 
     private func read(_ text: String) throws(Problem) -> DeviceChange {
-        try DeviceBody.read(Array(text.utf8), of: id)
+        try DeviceBody.read(Array(text.utf8), of: id, isWhole: true)
     }
 
     @Test("it is the whole device: what is absent, or null, is removed")
@@ -28,8 +28,8 @@ import Testing
         #expect(change == expected)
 
         let least = try read(#"{"app":"a","address":null,"locale":null,"person":null,"environment":null}"#)
-        #expect(least.isWhole && least.address == .keep && least.locale == .remove && least.person == .remove)
-        #expect(least.environment == nil && least.audiences == nil)
+        #expect(least.isWhole && least.address == .remove && least.locale == .remove && least.person == .remove)
+        #expect(least.environment == .production && least.audiences == nil)
     }
 
     @Test("everything that is wrong is told at once, each with its place, and no address is repeated")

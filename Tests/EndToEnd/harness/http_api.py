@@ -49,7 +49,7 @@ class APIProcess(Daemon):
 
     def ask(self, key, method, path, body=None, headers=None):
         """The status and the answer. A body in bytes goes as it is."""
-        headers = {"Content-Type": "application/json"} | (headers or {}) | {"Authorization": f"Bearer {key}"}
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"} | (headers or {})
         content = body if body is None or isinstance(body, bytes) else json.dumps(body)
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
             connection.request(method, path, content, headers)

@@ -452,7 +452,7 @@ class Desk(APIProcess):
 def http(harness):
     world = RegistrarWorld(harness, "registrar-http")
     world.cluster.create_topics({f"{world.name}.requests": (1, {})})
-    key = create_key(harness, world.folder, "devices:write", "devices:read")
+    key = create_key(harness, world.folder, "devices:write", "devices:read", "people:write", "people:read", "people:erase")
     reader = create_key(harness, world.folder, "devices:read")
     registrar, desks = world.registrar("a").start(), [Desk(world, name).start() for name in ("x", "y")]
     wait_until_ready(*desks)
@@ -485,9 +485,37 @@ def http(harness):
     expect("a generation", desks[0].put(key, phone, body | {"generation": 7}, {"If-Match": f'"{revision}"'})[0], 200)
     expect("an older one", desks[1].put(key, phone, body | {"generation": 6})[1]["code"], "stale-generation")
     expect("not allowed", desks[0].put(key, phone, body | {"audiences": ["user/18"]})[0], 422)
+    expect("a change of one member", desks[1].ask(key, "PATCH", f"/v1/devices/{phone}", {"locale": None})[1].get("locale"), None)
+    place = f"/v1/devices/{phone}/audiences/place%2F43"
+    expect("one audience more", desks[0].ask(key, "PUT", place)[1]["audiences"], ["place/42", "place/43"])
+    expect("and less", [desks[0].ask(key, "DELETE", place)[0] for _ in range(2)], [204, 204])
     # The other installation has shown that the address is its own.
     expect("a claim", desks[0].put(key, other, body)[0], 201)
     expect("who has lost the address", shown(desks[0], phone)[:2], (200, "claimed"))
+    whole = {"device": phone, **body}
+    lines = "\n".join(
+        json.dumps(each) for each in (whole, whole | {"locale": 7}, whole | {"device": "installation-0003", "address": None})
+    )
+    ndjson = {"Content-Type": "application/x-ndjson"}
+    expect("a line that is none", desks[0].ask(key, "POST", "/v1/devices:import", lines.encode(), ndjson)[0], 422)
+    status, answer = desks[0].ask(key, "POST", "/v1/devices:import?partial=1", lines.encode(), ndjson)
+    expect("an import", (status, answer["recorded"], [each["line"] for each in answer["refused"]]), (202, 2, [2]))
+    # The import has moved the address back; what it was answered with says nothing of a decision.
+    wait_for_daemons("the import is decided", lambda: shown(desks[0], phone)[1] == "live", [registrar, *desks])
+    found = desks[0].ask(key, "POST", "/v1/devices:lookup", {"address_sha256": sha256("token-1")})
+    expect("who has the address", (found[0], found[1]["device"]), (200, phone))
+    expect("what the backend grants", desks[0].ask(key, "PUT", "/v1/people/17/audiences", ["place/7"])[1]["audiences"], ["place/7"])
+    desks[1].put(key, other, body | {"person": "17"})
+    status, answer = desks[1].ask(key, "GET", "/v1/people/17/devices")
+    expect("where 17 is logged in", [each["person_audiences"] for each in answer["items"]], [["place/7"]])
+    expect("logged out everywhere", [desks[1].ask(key, "DELETE", "/v1/people/17/devices")[0] for _ in range(2)], [204, 204])
+    expect("where 17 is logged in then", desks[1].ask(key, "GET", "/v1/people/17")[1]["devices"], 0)
+    desks[1].put(key, other, body | {"person": "18"})
+    status, answer = desks[1].ask(key, "DELETE", "/v1/people/18")
+    expect("an erasure", (status, answer["devices"]), (200, 1))
+    expect("when the commands are gone", answer["gone_from"][world.topics["commands"]] > answer["erased_at"], True)
+    expect("who is erased", desks[1].ask(key, "GET", f"/v1/devices/{other}")[0], 404)
+    desks[1].put(key, other, body)
     expect("deleted", desks[0].ask(key, "DELETE", f"/v1/devices/{other}")[0], 204)
     expect("deleted again", desks[1].ask(key, "DELETE", f"/v1/devices/{other}")[0], 204)
     # Without a registrar it is recorded, and decided by the next one.
@@ -495,10 +523,15 @@ def http(harness):
     desks[0].kill()
     patient = Desk(world, "z", **{"api.wait": "2s"}).start()
     wait_until_ready(patient)
-    expect("recorded", patient.put(key, other, body)[1]["status"], "recorded")
+    answer = patient.put(key, other, body)[1]
+    expect("recorded", answer["status"], "recorded")
+    command = f"/v1/commands/{answer['command']}"
+    expect("what is known of the command", patient.ask(key, "GET", command)[1]["status"], "recorded")
     registrar.start()
     world.wait_until_decided()
     wait_for_daemons("it is there", lambda: shown(patient, other)[:2] == (200, "live"), [registrar, patient])
+    expect("what was decided", patient.ask(key, "GET", command)[1]["verdict"], "created")
+    expect("of another caller's", patient.ask(reader, "GET", command)[0], 403)
     expect("a key that may not", patient.put(reader, phone, body)[0], 403)
     registrar.stop()
     world.verify()
@@ -543,6 +576,8 @@ def users(harness):
     ada, ben = user_token("ada"), user_token("ben")
     status, answer = desk.ask(ada, "PUT", path, body)
     expect("a registration", (status, answer["person"], answer["audiences"]), (201, "ada", ["place/42"]))
+    expect("its secret is new, where the answer was lost", desk.ask(ada, "PUT", f"{path}?new_secret=1", body)[0], 200)
+    secret = desk.ask(ada, "PUT", f"{path}?new_secret=1", body)[1]["secret"]
     for asked, method, more, wanted in (
         (ada, "GET", None, 200),
         (ben, "GET", None, 404),
@@ -560,6 +595,23 @@ def users(harness):
     # Ben logs in on Ada's phone, which shows its address.
     expect("another login", desk.ask(ben, "PUT", path, body)[1]["person"], "ben")
     expect("who was logged in before", desk.ask(ada, "GET", path)[0], 404)
+    # A phone whose session is over has its credential.
+    moved = {"address": {"kind": "installation_id", "value": "fid-3"}}
+    for credential, method, target, more, wanted in (
+        (answer["secret"], "GET", path, None, 404),
+        (secret, "GET", path, None, 200),
+        (secret, "PATCH", path, moved, 200),
+        (secret, "PATCH", path, {"audiences": ["place/42", "place/43"]}, 403),
+        (secret, "PATCH", path, {"address": body["address"]}, 200),
+        (secret, "GET", "/v1/devices/installation-0002", None, 404),
+    ):
+        headers = {"Authorization": f"Device {phone}:{credential}"}
+        expect(f"{method} by the device", desk.ask(ben, method, target, more, headers)[0], wanted)
+    people = "/v1/people/ben"
+    expect("a person's time zone", desk.ask(ben, "PATCH", people, {"time_zone": "Europe/Berlin"})[1]["time_zone"], "Europe/Berlin")
+    expect("another one's", [desk.ask(ada, *asked)[0] for asked in (("GET", people), ("DELETE", f"{people}/devices"))], [404, 404])
+    expect("a logout from elsewhere", desk.ask(ben, "DELETE", f"{people}/devices/{phone}")[0], 204)
+    expect("another login", desk.ask(ben, "PUT", path, body)[1]["person"], "ben")
     for _ in range(2):
         expect("a logout, and again, since its answer was lost", desk.ask(ben, "DELETE", f"{path}/person")[0], 204)
     registrar.stop()
@@ -571,8 +623,8 @@ def users(harness):
         [key for key, value in newest.items() if value],
         [f"device/{sha256('fid-1')}|{sha256('fid-1')}"],
     )
-    if "fid-1" in desk.log(whole=True) or ada in desk.log(whole=True):
-        expect("an address or a token in the log", True, False)
+    if any(each in desk.log(whole=True) for each in ("fid-1", ada, secret)):
+        expect("an address, a token or a secret in the log", True, False)
 
 
 @scenario("the sample app registers a phone, keeps it over a new address and another login, and logs out", background=True)

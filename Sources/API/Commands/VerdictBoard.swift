@@ -17,7 +17,15 @@ package final class VerdictBoard: Sendable {
         var verdict: Verdict?
     }
 
+    /// Who waits for something to be known here.
+    private struct Looker {
+        var deadline: ContinuousClock.Instant
+        var isKnown: @Sendable () -> Bool
+        var answer: @Sendable (Bool) -> Void
+    }
+
     private struct State {
+        var lookers: [Looker] = []
         /// By the offset of the command.
         var waiting: [Int64: Waiter] = [:]
         /// Verdicts that came before somebody asked: a command is decided while its delivery is reported.
@@ -45,6 +53,16 @@ package final class VerdictBoard: Sendable {
             state.waiting[command] = Waiter(
                 deadline: deadline, isVisible: isVisible, answer: answer, verdict: state.early[command])
         }
+    }
+
+    /// - Parameters:
+    ///   - isKnown: asked until it is true, or the time is over.
+    ///   - answer: called once, on any thread, with whether it is known.
+    package func wait(
+        until deadline: ContinuousClock.Instant, _ isKnown: @escaping @Sendable () -> Bool,
+        _ answer: @escaping @Sendable (Bool) -> Void
+    ) {
+        state.withLock { $0.lookers.append(Looker(deadline: deadline, isKnown: isKnown, answer: answer)) }
     }
 
     /// The log of commands may be another one: what came early is of the one before.
@@ -76,6 +94,7 @@ package final class VerdictBoard: Sendable {
             guard let verdict = waiter.verdict, waiter.isVisible(verdict) else { continue }
             end(command) { waiter.answer(.decided(verdict)) }
         }
+        endLookers { $0.isKnown() ? true : nil }
     }
 
     /// Answers those that have waited for too long. Waits for nothing itself.
@@ -83,6 +102,20 @@ package final class VerdictBoard: Sendable {
         for (command, waiter) in state.withLock({ $0.waiting.filter { $0.value.deadline <= now } }) {
             end(command) { waiter.answer(.notYet) }
         }
+        endLookers { $0.deadline <= now ? false : nil }
+    }
+
+    /// - Parameter decide: nil: it waits on.
+    private func endLookers(_ decide: (Looker) -> Bool?) {
+        let all = state.withLock { state in
+            defer { state.lookers = [] }
+            return state.lookers
+        }
+        var rest: [Looker] = []
+        for looker in all {
+            if let isKnown = decide(looker) { looker.answer(isKnown) } else { rest.append(looker) }
+        }
+        state.withLock { $0.lookers += rest }
     }
 
     private func end(_ command: Int64, _ answer: () -> Void) {

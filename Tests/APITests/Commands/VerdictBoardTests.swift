@@ -65,6 +65,32 @@ import Testing
         #expect(answers.texts.count == 2 && answers.texts[1] == "notYet")
     }
 
+    @Test("who waits for something to be known is told once: that it is, or that the time is over")
+    func known() {
+        let isThere = Mutex(false)
+        let told = Mutex<[Bool]>([])
+        for _ in 0..<2 {
+            board.wait(until: now + .seconds(10)) {
+                isThere.withLock { $0 }
+            } _: { isKnown in
+                told.withLock { $0.append(isKnown) }
+            }
+            board.look()
+            board.expire(now: now + .seconds(9))
+            #expect(told.withLock { $0 } == [])
+            isThere.withLock { $0 = true }
+            board.look()
+            board.look()
+            #expect(told.withLock { $0 } == [true])
+            isThere.withLock { $0 = false }
+            told.withLock { $0 = [] }
+        }
+        board.wait(until: now + .seconds(10), { false }) { isKnown in told.withLock { $0.append(isKnown) } }
+        board.expire(now: now + .seconds(10))
+        board.expire(now: now + .seconds(11))
+        #expect(told.withLock { $0 } == [false])
+    }
+
     @Test("of verdicts that nobody waits for the newest are kept, and none where the log may be another one")
     func bounded() {
         for command in 0..<40_002 { board.decided(Int64(command), .gone) }
