@@ -85,7 +85,11 @@ import Testing
             isThere.withLock { $0 = false }
             told.withLock { $0 = [] }
         }
-        board.wait(until: now + .seconds(10), { false }) { isKnown in told.withLock { $0.append(isKnown) } }
+        board.wait(until: now + .seconds(10)) {
+            false
+        } _: { isKnown in
+            told.withLock { $0.append(isKnown) }
+        }
         board.expire(now: now + .seconds(10))
         board.expire(now: now + .seconds(11))
         #expect(told.withLock { $0 } == [false])

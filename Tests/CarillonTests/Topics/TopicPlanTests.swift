@@ -89,6 +89,33 @@ import Testing
         #expect(try settings(.dispatch)["compression.type"] == nil)
     }
 
+    @Test("with commands a compacted topic of people needs a bound, whichever; another that never forgets is noted")
+    func forgetting() throws {
+        func found(_ role: TopicPlan.Role, _ changes: [String: String]) throws -> (TopicPlan, TopicDescription) {
+            let topic = try #require(TopicPlan.all(namesWithAll, .init()).first { $0.role == role })
+            let configuration = topic.newTopic.configuration.merging(["segment.ms": "604800000"]) { $1 }
+            return (
+                topic,
+                TopicDescription(
+                    name: topic.name, partitions: Int32(topic.partitions), replicationFactor: 3,
+                    configuration: configuration.merging(changes) { $1 })
+            )
+        }
+        for role in [TopicPlan.Role.subscriptions, .devices, .people] {
+            for (lag, isBound) in [("1", true), ("8640000000", true), ("9223372036854775807", false)] {
+                let (topic, description) = try found(role, ["max.compaction.lag.ms": lag])
+                let lines = topic.differences(from: description, partitions: nil, replicationFactor: nil)
+                #expect(lines.isEmpty == isBound, "\(lines)")
+                #expect(topic.memory(of: description) == nil)
+            }
+        }
+        #expect(try settings(.subscriptions)["max.compaction.lag.ms"] == nil)
+        for (retention, isNoted) in [("-1", true), ("1", false)] {
+            let (topic, description) = try found(.deadLetters, ["retention.ms": retention])
+            #expect((topic.memory(of: description) != nil) == isNoted)
+        }
+    }
+
     @Test("docs/kafka.md 20: a dead letter has room for the largest event and 64 KiB of headers")
     func deadLetters() throws {
         #expect(try settings(.deadLetters)["max.message.bytes"] == "\(1_048_588 + 65_536)")

@@ -486,6 +486,10 @@ def http(harness):
     expect("an older one", desks[1].put(key, phone, body | {"generation": 6})[1]["code"], "stale-generation")
     expect("not allowed", desks[0].put(key, phone, body | {"audiences": ["user/18"]})[0], 422)
     expect("a change of one member", desks[1].ask(key, "PATCH", f"/v1/devices/{phone}", {"locale": None})[1].get("locale"), None)
+    # A position that no process has shown is known once all that was there when it was asked for is.
+    for position, wanted in (("0", 200), ("999999", 200), ("next", 400)):
+        headers = {"Carillon-After": position}
+        expect(f"after {position}", desks[1].ask(key, "GET", f"/v1/devices/{phone}", headers=headers)[0], wanted)
     place = f"/v1/devices/{phone}/audiences/place%2F43"
     expect("one audience more", desks[0].ask(key, "PUT", place)[1]["audiences"], ["place/42", "place/43"])
     expect("and less", [desks[0].ask(key, "DELETE", place)[0] for _ in range(2)], [204, 204])
