@@ -242,6 +242,7 @@ MAY_BE_LEFT_OUT = {
     "notifications.broadcasts.value": ["type", "channel", "poster", "data", "audience", "published_at"],
     "notifications.subscriptions.headers": ["since", "mended", "dead", "command"],
     "notifications.commands.value change_device": ["address", "app", "locale", "person", "audiences"],
+    "notifications.commands.value bury_address": ["app", "environment"],
     "notifications.commands.value change_person": ["audiences"],
     "notifications.commands.value delete_device": ["if_exists"],
     "notifications.verdicts.value": ["generation", "devices"],

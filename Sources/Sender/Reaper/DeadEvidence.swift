@@ -1,5 +1,6 @@
 import Digests
 import Notifications
+import Registrar
 
 /// What a range of `notifications.deliveries` says about dead devices. Reads no clock and no log.
 package struct DeadEvidence {
@@ -44,9 +45,9 @@ package struct DeadEvidence {
         /// When something was last accepted.
         var lastAccepted: WallTime?
         /// No more than are needed to tell that there are too many.
-        fileprivate var devices: Set<DeviceHash> = []
+        fileprivate var devices: Set<AddressHash> = []
         /// By partition, those since something was accepted.
-        fileprivate var row: [Int32: Set<DeviceHash>] = [:]
+        fileprivate var row: [Int32: Set<AddressHash>] = [:]
 
         package init() {}
 
@@ -58,7 +59,7 @@ package struct DeadEvidence {
             if let time { lastAccepted = max(lastAccepted ?? time, time) }
         }
 
-        fileprivate mutating func note(dead device: DeviceHash, in partition: Int32) {
+        fileprivate mutating func note(dead device: AddressHash, in partition: Int32) {
             dead += 1
             if devices.count <= DeadEvidence.mostDead { devices.insert(device) }
             row[partition, default: []].insert(device)
@@ -80,7 +81,7 @@ package struct DeadEvidence {
     /// Answers up to then were confirmed by a person.
     private let confirmed: WallTime
     private let limit: Int
-    private(set) var devices: [DeviceHash: [Target: Finding]] = [:]
+    private(set) var devices: [AddressHash: [Target: Finding]] = [:]
     package private(set) var answers: [String: Answers] = [:]
     /// Partitions that are not read further, by the offset to continue at.
     private(set) var cut: [Int32: Int64] = [:]
@@ -106,7 +107,7 @@ package struct DeadEvidence {
         switch record.outcome {
         case .accepted: answers[credential, default: Answers()].accept(in: partition, at: time)
         case .deadDevice:
-            guard let device = DeviceHash(record.device), let evidence = record.evidence else { return }
+            guard let device = AddressHash(hex: record.device), let evidence = record.evidence else { return }
             if !isJudged {
                 guard evidence <= latest else {
                     cut[partition] = offset

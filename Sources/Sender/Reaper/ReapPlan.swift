@@ -11,13 +11,12 @@ package enum ReapApproval: Equatable, Sendable {
 
 /// What a provider says of a device.
 package struct DeadDevice: Equatable, Sendable {
-    package var device: DeviceHash
+    package var address: AddressHash
     package var target: DeadEvidence.Target
     package var finding: DeadEvidence.Finding
 
     /// What the registrar is told of it.
-    package var command: Command? {
-        guard let address = AddressHash(hex: device.hex) else { return nil }
+    package var command: Command {
         let death = Death(target.platform, reason: ByteText(finding.reason), at: finding.evidence)
         var evidence = Evidence(death)
         if target.platform.provider.answersForApp {
@@ -57,8 +56,8 @@ package struct ReapPlan {
     /// What is told with this approval, in the order of the evidence.
     package func dead(_ approval: ReapApproval) -> [DeadDevice] {
         let held = held
-        return evidence.devices.flatMap { device, found in
-            found.map { DeadDevice(device: device, target: $0.key, finding: $0.value) }
+        return evidence.devices.flatMap { address, found in
+            found.map { DeadDevice(address: address, target: $0.key, finding: $0.value) }
         }
         .filter { dead in
             switch approval {
@@ -72,7 +71,7 @@ package struct ReapPlan {
     }
 
     /// The devices that are told with this approval.
-    package func devices(_ approval: ReapApproval) -> Int { Set(dead(approval).map(\.device)).count }
+    package func devices(_ approval: ReapApproval) -> Int { Set(dead(approval).map(\.address)).count }
 
     /// What all approvals together tell, by platform, app and credential.
     package var groups: [Group] {

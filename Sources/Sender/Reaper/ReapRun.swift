@@ -39,7 +39,7 @@ package struct ReapRun<Log: ReapLog> {
         let target = plan.positions(approval)
         if report.devices == 0, target == plan.base { return report }
         try checkStop()
-        try log.write(plan.dead(approval).compactMap(\.command))
+        try log.write(plan.dead(approval).map(\.command))
         try log.commit(target.committed)
         return report
     }

@@ -1,4 +1,5 @@
 import Notifications
+import Registrar
 import Testing
 
 @testable import KafkaClient
@@ -14,7 +15,7 @@ struct DeadEvidenceTests {
         return evidence
     }
 
-    private func device(_ number: Int) -> DeviceHash { DeviceHash(ReapSamples.hash(number))! }
+    private func device(_ number: Int) -> AddressHash { AddressHash(hex: ReapSamples.hash(number))! }
 
     @Test("evidence younger than 10 minutes is not read, nor what comes after it in its partition")
     func age() {
@@ -172,7 +173,7 @@ struct ReapPlanTests {
             ReapSamples.outcome(.deadDevice, 2, .apns, app: "com.example.shop", .development, evidence: 2_000),
             accepted,
         ])
-        let texts = plan.dead(.withinLimit).compactMap(\.command).map { String(decoding: $0.json, as: UTF8.self) }
+        let texts = plan.dead(.withinLimit).map(\.command).map { String(decoding: $0.json, as: UTF8.self) }
         #expect(
             texts == [
                 #"{"version":1,"by":"sender","action":"bury_address","address_sha256":"\#(ReapSamples.hash(1))","#

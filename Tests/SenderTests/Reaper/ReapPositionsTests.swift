@@ -26,12 +26,4 @@ struct ReapPositionsTests {
         }
         #expect(read("v1 u=1:3 h=ff") == ReapPositions(next: [0: 5], held: ["ff"]))
     }
-
-    @Test("a device is 64 lower-case digits")
-    func devices() {
-        let hash = ReapSamples.hash(1)
-        #expect(DeviceHash(hash)?.hex == hash)
-        #expect(DeviceHash(String(hash.dropLast())) == nil && DeviceHash(hash.uppercased()) == nil)
-        #expect(DeviceHash(hash) != DeviceHash(ReapSamples.hash(2)))
-    }
 }
