@@ -17,6 +17,6 @@ package enum APIDescription {
         RequestEndpoints.operations + LookEndpoints.operations + BroadcastEndpoints.operations
         + EventEndpoints.operations + ControlEndpoints.operations + DeviceEndpoints.operations
         + PersonEndpoints.operations + ErasureEndpoints.operations + CommandEndpoints.operations
-        + DeviceBulkEndpoints.operations + PersonExport.operations
+        + DeviceBulkEndpoints.operations + PersonExport.operations + ReceiptEndpoints.operations
         + ContractEndpoints.operations
 }

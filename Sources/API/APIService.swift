@@ -221,6 +221,7 @@ package final class APIService: Role, Sendable {
                 + DeviceBulkEndpoints(configuration, commands, reads).all
                 + CommandEndpoints(configuration, reads, logger: logger).all
                 + PersonExport(configuration, known, reads, logger: logger).all
+                + ReceiptEndpoints(configuration, writer, known, surroundings).all
         }
         if configuration.api.events {
             endpoints += EventEndpoints(configuration, writer, batches, surroundings).all
@@ -301,7 +302,7 @@ package final class APIService: Role, Sendable {
     private var writtenTopics: [String] {
         [configuration.topics.requests] + (hasBroadcasts ? [configuration.topics.broadcasts] : [])
             + (hasControl ? [configuration.topics.control] : [])
-            + (hasDevices ? [configuration.topics.commands] : [])
+            + (hasDevices ? configuration.topics.writtenForDevices : [])
             + (configuration.api.events ? [configuration.topics.events] : [])
     }
 

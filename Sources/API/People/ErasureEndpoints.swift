@@ -6,7 +6,10 @@ import StateStore
 
 /// Erases a person, and says when the last byte is gone (docs/devices.md).
 package final class ErasureEndpoints: Sendable {
-    private let maxLag: Duration
+    /// So long after an erasure a push may still be sent, in milliseconds.
+    private let lastPush: Int64
+    /// With `topic.control`: ``ControlView/soon`` after the transaction, which takes a moment.
+    private static let withdrawn: Int64 = 60_000
     private let writer: CommandWriter
     private let reads: TopicReads
     private let settings: TopicSettings
@@ -16,7 +19,10 @@ package final class ErasureEndpoints: Sendable {
     package init(
         _ configuration: PipelineConfiguration, _ writer: CommandWriter, _ reads: TopicReads, _ settings: TopicSettings
     ) {
-        maxLag = configuration.subscriptionsMaxLag
+        // Fan-out sees the subscriptions so much later at most, and what waits at a sender then is sent until it expires.
+        lastPush =
+            configuration.topics.control.isEmpty
+            ? configuration.subscriptionsMaxLag.wholeMilliseconds + ControlView.longest : Self.withdrawn
         topics = configuration.topicsWithPeople
         (self.writer, self.reads, self.settings) = (writer, reads, settings)
     }
@@ -72,13 +78,8 @@ package final class ErasureEndpoints: Sendable {
         }
         return [
             "person": .text(person.text), "erased_at": .text(erased.iso8601), "devices": .integer(Int64(devices)),
-            "last_push_possible": .text(lastPush(after: erased).iso8601), "gone_from": .object(gone),
+            "last_push_possible": .text((erased + lastPush).iso8601), "gone_from": .object(gone),
         ]
-    }
-
-    /// Fan-out sees the subscriptions so much later at most, and what waits at a sender then is sent until it expires.
-    private func lastPush(after erased: WallTime) -> WallTime {
-        erased + maxLag.wholeMilliseconds + ControlView.longest
     }
 }
 

@@ -15,7 +15,12 @@ extension Permissions {
             transactionalIDs: .named(BatchWriter.transactionalID(configuration)), committed: [],
             followed: [topics.requests] + ofBroadcasts + control + devices,
             written: [topics.requests] + control + ofBroadcasts.prefix(1)
-                + (topics.commands.isEmpty ? [] : [topics.commands])
+                + (topics.commands.isEmpty ? [] : topics.writtenForDevices)
                 + (configuration.api.events ? [topics.events] : []))
     }
+}
+
+extension PipelineConfiguration.Topics {
+    /// What is written for devices and people, with `topic.commands`.
+    var writtenForDevices: [String] { [commands] + (receipts.isEmpty ? [] : [receipts]) }
 }

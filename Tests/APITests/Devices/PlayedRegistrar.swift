@@ -63,12 +63,20 @@ struct PlayedDesk: Sendable {
     let shop: Shop
     let metrics = Metrics()
 
-    /// - Parameter settings: of topics, as their broker would say them.
-    init(scopes: [APIScope] = APIScope.allCases, settings: TopicSettings.Known = [:]) throws {
+    /// - Parameters:
+    ///   - settings: of topics, as their broker would say them.
+    ///   - receipts: takes those of phones.
+    ///   - control: the topic.
+    init(
+        scopes: [APIScope] = APIScope.allCases, settings: TopicSettings.Known = [:],
+        receipts: (any RecordTaker)? = nil, control: String = ""
+    ) throws {
         let registrar = try PlayedRegistrar()
         (self.registrar, shop) = (registrar, try Shop.shared())
         var configuration = PipelineConfiguration(kafka: [:], stateDirectory: "", rules: try ExtractionRules())
         configuration.topics.commands = "notifications.commands"
+        configuration.topics.control = control
+        configuration.topics.receipts = receipts == nil ? "" : "notifications.receipts"
         var surroundings = APIHandler.Surroundings(
             now: { registrar.now.withLock { $0 } }, requestID: { "req_1" }, chance: { 0 })
         surroundings.knows = { (try? registrar.view.device($0.device))?.credential == $0.hash }
@@ -81,7 +89,8 @@ struct PlayedDesk: Sendable {
         handler = APIHandler(
             Router(
                 DeviceEndpoints(configuration, writer).all + bulk.all + PersonEndpoints(configuration, writer).all
-                    + erasures.all),
+                    + erasures.all
+                    + ReceiptEndpoints(configuration, receipts ?? registrar, registrar.view, surroundings).all),
             KeyRing([KeyEntry(key, scopes: scopes)]), .live, rate: 100_000, surroundings)
         handler.replace(try shop.list([try shop.entry(.es256)]))
     }

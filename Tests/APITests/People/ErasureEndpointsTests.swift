@@ -35,6 +35,12 @@ import Testing
         #expect(desk.ask("PUT", PlayedDesk.path, PlayedDesk.body(), as: try desk.user("17")).status == .gone)
     }
 
+    @Test("with topic.control what is on its way is withdrawn, and the last push is possible a minute later")
+    func withdrawn() throws {
+        let answer = try PlayedDesk(control: "notifications.control").ask("DELETE", "/v1/people/17")
+        #expect(answer.member("last_push_possible") == "2025-11-24T16:01:00.000Z", "\(answer.body)")
+    }
+
     @Test("it may be repeated, and is for nobody of whom nothing is known, too; users and other keys erase nobody")
     func who() throws {
         #expect(desk.ask("DELETE", "/v1/people/18").status == .ok)
