@@ -73,30 +73,41 @@ package final class DeviceBulkEndpoints: Sendable {
 
     // MARK: Many
 
+    /// Lines that cannot be used: the first of them, and how many there are.
+    private struct Refused {
+        var count = 0
+        var first: [(line: Int, problem: Problem)] = []
+
+        mutating func add(_ line: Int, _ problem: Problem) {
+            count += 1
+            if first.count < mostRefused { first.append((line, problem)) }
+        }
+    }
+
+    /// The lines are read twice, so that none is recorded where one is refused, and none is kept.
     private func importAll(_ call: Call) throws(Problem) -> Endpoint.Reply {
         try call.key?.permitEverybody("a device may have any audience")
         let author = try call.author
         let isPartial = try Self.isPartial(call)
         return try reads.reply(to: call, within: TopicReads.longest, otherwise: .outcomeUnknown) { turn, respond in
-            var (changes, refused, read): ([DeviceChange], [(line: Int, problem: Problem)], Int) = ([], [], 0)
-            for (index, line) in call.request.body.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
-            where !line.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) {
-                if turn.isStopped { throw ReadingStopped() }
+            var (read, refused) = (0, Refused())
+            try Self.lines(of: call.request.body, turn) { number, line in
                 read += 1
                 do throws(Problem) {
-                    changes.append(try DeviceBody.read(Array(line), of: nil, isWhole: true))
+                    _ = try DeviceBody.read(line, of: nil, isWhole: true)
                 } catch {
-                    refused.append((index + 1, error))
+                    refused.add(number, error)
                 }
             }
-            if let first = refused.first, !isPartial { throw Self.problem(refused, of: read, first.problem) }
-            let recorded = self.record(changes, by: author, call, turn)
-            guard recorded == changes.count else {
+            if refused.count > 0, !isPartial { throw Self.problem(refused, of: read) }
+            let recorded = try self.record(call, by: author, turn)
+            guard recorded == read - refused.count else {
                 throw Problem(
                     .outcomeUnknown,
-                    "\(recorded) of \(changes.count) lines are recorded, others may be: the whole may be repeated")
+                    "\(recorded) of \(read - refused.count) lines are recorded, others may be: the whole may be repeated"
+                )
             }
-            let lines = refused.prefix(Self.mostRefused).map { line, problem -> Document in
+            let lines = refused.first.map { line, problem -> Document in
                 [
                     "line": .integer(Int64(line)), "code": .text(problem.code.rawValue),
                     "detail": .text(problem.faults.first?.detail ?? problem.detail),
@@ -111,13 +122,27 @@ package final class DeviceBulkEndpoints: Sendable {
         }
     }
 
-    /// Every line that is refused, up to ``Problem/mostFaults`` of them; the pointer begins with its number.
-    private static func problem(
-        _ refused: [(line: Int, problem: Problem)], of read: Int, _ first: Problem
-    ) -> Problem {
+    /// The lines of a body that are not blank, with their numbers from 1 on.
+    private static func lines(
+        of body: [UInt8], _ turn: TopicReads.Turn, _ take: (Int, [UInt8]) throws -> Void
+    ) throws {
+        var (start, number) = (body.startIndex, 0)
+        while start < body.endIndex {
+            if turn.isStopped { throw ReadingStopped() }
+            let end = body[start...].firstIndex(of: 0x0A) ?? body.endIndex
+            number += 1
+            let line = body[start..<end]
+            if !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { try take(number, Array(line)) }
+            start = end + 1
+        }
+    }
+
+    /// What refuses the whole; each pointer begins with the number of a line.
+    private static func problem(_ refused: Refused, of read: Int) -> Problem {
+        let detail = refused.first.first.map { $0.problem.faults.first?.detail ?? $0.problem.detail } ?? ""
         var all = Problem(
-            .badRequest, "\(refused.count) of \(read) lines cannot be used, so none was recorded: \(first.detail)")
-        all.faults = refused.prefix(mostRefused).map { line, problem in
+            .badRequest, "\(refused.count) of \(read) lines cannot be used, so none was recorded; the first: \(detail)")
+        all.faults = refused.first.map { line, problem in
             Problem.Fault(
                 pointer: "/\(line)\(problem.faults.first?.pointer ?? "")",
                 problem.faults.first?.problem ?? problem.code,
@@ -132,10 +157,10 @@ package final class DeviceBulkEndpoints: Sendable {
         return true
     }
 
-    /// Writes a command for each, and waits until they are recorded. Of the thread of a read.
+    /// Writes a command for each line that can be used, and waits until they are recorded. Of the thread of a read.
     ///
     /// - Returns: how many certainly are.
-    private func record(_ changes: [DeviceChange], by author: Author, _ call: Call, _ turn: TopicReads.Turn) -> Int {
+    private func record(_ call: Call, by author: Author, _ turn: TopicReads.Turn) throws -> Int {
         let came = DispatchSemaphore(value: 0)
         let state = Mutex((underWay: 0, recorded: 0))
         /// - Returns: false where nobody waits any more.
@@ -146,16 +171,21 @@ package final class DeviceBulkEndpoints: Sendable {
             }
             return true
         }
-        for change in changes {
-            guard wait(until: { $0 < Self.mostUnderWay }) else { break }
-            state.withLock { $0.underWay += 1 }
-            writer.record(Command(.changeDevice(change), by: author), call) { isRecorded in
-                state.withLock { state in
-                    state.underWay -= 1
-                    if isRecorded { state.recorded += 1 }
+        do {
+            try Self.lines(of: call.request.body, turn) { _, line in
+                guard let change = try? DeviceBody.read(line, of: nil, isWhole: true) else { return }
+                guard wait(until: { $0 < Self.mostUnderWay }) else { throw ReadingStopped() }
+                state.withLock { $0.underWay += 1 }
+                writer.record(Command(.changeDevice(change), by: author), call) { isRecorded in
+                    state.withLock { state in
+                        state.underWay -= 1
+                        if isRecorded { state.recorded += 1 }
+                    }
+                    came.signal()
                 }
-                came.signal()
             }
+        } catch is ReadingStopped {
+            // What is on its way has no outcome yet, and the rest was not given.
         }
         _ = wait { $0 == 0 }
         return state.withLock { $0.recorded }

@@ -78,6 +78,32 @@ import Time
         #expect(ask(try token(["sub": #""18""#])).status == .ok)
     }
 
+    @Test("what answers a call does not get the secret that let it in")
+    func secret() throws {
+        let operation = APIOperation(
+            "echo", .get, "/v1/echo", "Tells.", scopes: [.readDevices], isForUsers: true, isForDevices: true,
+            responses: [APIOperation.Response(.ok, "told")])
+        let echo = Endpoint(operation) { call in
+            .now(call.response(.ok, .list(call.request.headers.map { .text($0.name) })))
+        }
+        let handler = APIHandler(
+            Router([echo]), KeyRing([KeyEntry(key, scopes: [.readDevices])]), .live, rate: 1_000,
+            APIHandler.Surroundings(now: { Shop.now }, requestID: { "req_1" }, chance: { 0 }))
+        handler.replace(try shop.list([try shop.entry(.es256)]))
+        for credential in [
+            "Bearer \(try token())", "Bearer \(key.text)", "Device installation-0001:\(APIKey.randomDigits(43))",
+        ] {
+            let request = IncomingRequest(
+                method: "GET", target: "/v1/echo",
+                headers: [.init("authorization", credential), .init("accept", "*/*")])
+            guard case .read(_, let answer) = handler.admit(request), case .now(let response) = answer(request) else {
+                Issue.record("it was refused")
+                continue
+            }
+            #expect(response.body == #"["accept"]"#)
+        }
+    }
+
     @Test("without issuers no token is accepted")
     func none() throws {
         handler.replace(try shop.list([]))
