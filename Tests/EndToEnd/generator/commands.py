@@ -75,11 +75,14 @@ class Commands:
 
     def _bury(self):
         kind, value = self.random.choice(self.addresses)
+        # APNs answers about an app, which sometimes is another one.
+        apns = {"app": self.random.choice([APP, APP, "com.example.other"]), "environment": "production"}
         return command(
             by="sender",
             action="bury_address",
             address_sha256=hashlib.sha256(value.encode()).hexdigest(),
             platform="apns" if kind == "apns_token" else "fcm",
+            **(apns if kind == "apns_token" else {}),
             reason="UNREGISTERED",
             # Later than anything that a device has shown, but not than what comes.
             at=4_000_000_000_000 if self.random.random() < 0.5 else 1,
