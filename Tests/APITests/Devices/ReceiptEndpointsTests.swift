@@ -114,8 +114,9 @@ private final class PlayedTopic: RecordTaker {
     @Test("what Kafka does not take is said, and may be said again")
     func notWritten() throws {
         let credential = desk.register("fid-1", as: try desk.user("17"))
+        let error = KafkaError(kind: .other, recovery: .retry, name: "", message: "m")
         let outcomes: [(DeliveryReport.Outcome, String)] = [
-            (.notWritten, "not-recorded"), (.unknown, "outcome-unknown"),
+            (.notWritten(error), "not-recorded"), (.unknown(error), "outcome-unknown"),
         ]
         for (outcome, code) in outcomes {
             topic.outcome.withLock { $0 = outcome }
