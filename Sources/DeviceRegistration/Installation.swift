@@ -8,6 +8,8 @@ struct Installation: Equatable {
     let id: String
     /// How often what it wants to be has changed. Raised before it is sent, so that none is used twice.
     var generation = 0
+    /// The API takes no larger one.
+    static let latestGeneration = 1 << 53 - 1
     /// Of the device credential.
     var secret: String?
     /// Who may be logged in on it at the server: known before a login is sent, and until a logout was answered.
@@ -47,7 +49,7 @@ struct Installation: Equatable {
     mutating func body(_ members: [String: PushValue], hasGeneration: Bool) -> String {
         guard hasGeneration else { return PushValue.object(members).json }
         let digest = Self.digest(PushValue.object(members).json)
-        if digest != self.digest { generation += 1 }
+        if digest != self.digest { generation = min(generation + 1, Self.latestGeneration) }
         self.digest = digest
         var members = members
         members["generation"] = .number("\(generation)")

@@ -181,7 +181,8 @@ struct RegistrationMachine {
         if let secret = body?["secret"]?.string { installation.secret = secret }
         if asksGeneration {
             // It is the device's, and what was sent gets the next one.
-            installation.generation = max(installation.generation, body?["generation"]?.int ?? 0)
+            installation.generation = max(
+                installation.generation, min(body?["generation"]?.int ?? 0, Installation.latestGeneration))
             (installation.digest, asksGeneration) = (0, false)
             return .goOn
         }

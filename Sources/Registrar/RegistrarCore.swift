@@ -126,6 +126,7 @@ package struct RegistrarCore {
     /// Removes a device, with every subscription of its address.
     func forget(_ device: DeviceState, in decision: inout Decision) throws(StoreError) {
         try leave(device.live?.hash, of: device.id, in: &decision)
+        try withdrawDead(device, in: &decision)
         try set(device.id, nil, in: &decision)
     }
 
@@ -148,8 +149,11 @@ package struct RegistrarCore {
             state.revision = offset
             try set(id, state, in: &decision)
         } else {
+            // What a device of another app is to have, somebody else has overwritten: the device's next start mends it.
+            let owner = try table.owner(of: address).flatMap { id throws(StoreError) in try table.device(id) }
+            let wanted = try owner.map { device throws(StoreError) in try audiences(of: device) } ?? []
             let dead = try table.subscriptions(of: address).filter { $0.entry.isDead(by: evidence) }.map(\.audience)
-            try removeSubscriptions(of: address, in: &decision, where: dead.contains)
+            try removeSubscriptions(of: address, in: &decision) { dead.contains($0) && !wanted.contains($0) }
         }
         return decision.changes ? decision : Decision(.gone)
     }

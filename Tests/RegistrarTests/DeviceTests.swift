@@ -166,6 +166,30 @@ struct DeviceTests {
         #expect(decision.withdrawals == [Withdrawal(AddressHash(of: "token-b"), .everything)])
     }
 
+    @Test("What a provider calls dead may still be written to: a logout and an erasure take back what is on its way")
+    func deadAndGone() throws {
+        for end in [Action.erasePerson("17"), .deleteDevice("phone"), .logOut("phone")] {
+            var world = try RegistrarWorld()
+            try world.decide(.put("phone", "token-a", person: "17", "place/1"))
+            world.time = world.time + 3_600_000
+            try world.decide(
+                .buryAddress(
+                    AddressHash(of: "token-a"), Evidence(Death(.fcm, reason: "UNREGISTERED", at: world.time))))
+            let decision = try world.decide(end)
+            #expect(decision.withdrawals == [Withdrawal(AddressHash(of: "token-a"), .everything)], "\(end)")
+        }
+    }
+
+    @Test("What was removed just before a logout is taken back with the rest")
+    func removedBefore() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "place/1"))
+        world.remove(audience: "user/17", token: "token-a")
+        #expect(
+            try world.decide(.logOut("phone")).withdrawals
+                == [Withdrawal(AddressHash(of: "token-a"), .audiences(["place/1", "user/17"]))])
+    }
+
     @Test("A logout keeps the channels, takes the person and all else that is not a channel, whoever wrote it")
     func logout() throws {
         var world = try RegistrarWorld()

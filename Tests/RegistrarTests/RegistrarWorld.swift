@@ -53,6 +53,14 @@ struct RegistrarWorld {
         table.commit()
     }
 
+    /// Somebody else unsubscribes.
+    mutating func remove(audience: String, token: String) {
+        let key = SubscriptionKey(audience: audience, token: token)
+        subscriptions[key] = nil
+        table.set(key, nil)
+        table.commit()
+    }
+
     /// A registrar that has folded the topics, and nothing else.
     func restored() throws -> RegistrarCore {
         let table = try RegistrarTable(MemoryStore())

@@ -68,8 +68,12 @@ enum DeviceBody {
                 }
                 change.audiences = audiences
             case "generation":
-                change.generation = value.integer
-                if value.integer == nil { fault(member, "generation is no whole number", &faults) }
+                change.generation = value.integer.flatMap { DeviceChange.generations.contains($0) ? $0 : nil }
+                if change.generation == nil {
+                    fault(
+                        member, "generation is no whole number from 0 to \(DeviceChange.generations.upperBound)",
+                        &faults)
+                }
             default:
                 fault(
                     member,

@@ -153,6 +153,8 @@ package final class DeviceEndpoints: Sendable {
             // It was changed, and deleted since.
             throw Problem(.notFound, "it was done, and the device was deleted since")
         }
+        // Somebody else's by now, or nobody's: what it has is not for the user.
+        guard call.user == nil || state.isOf(call) else { return call.response(.noContent) }
         return try response(status, state, call, secret: secret)
     }
 

@@ -131,6 +131,9 @@ extension DeviceEndpoints {
 
     private static let changed = APIOperation.Response(.ok, "Decided: this is what it is now", known)
 
+    private static let notTheirs = APIOperation.Response(
+        .noContent, "Decided, and the device is not, or no more, of the user who asked")
+
     static let put = APIOperation(
         "putDevice", .put, "/v1/devices/{device}",
         "The whole device, as its app sees it: it is made if it is new, and what is absent is removed.",
@@ -141,7 +144,7 @@ extension DeviceEndpoints {
                 ["type": "string", "enum": ["1"]])
         ],
         headers: [ifMatch, ifNoneMatch], body: body,
-        responses: [changed, APIOperation.Response(.created, "Decided: it is new", known), recorded],
+        responses: [changed, APIOperation.Response(.created, "Decided: it is new", known), notTheirs, recorded],
         problems: problems + [.staleGeneration, .personErased])
 
     static let patch = APIOperation(
@@ -149,12 +152,12 @@ extension DeviceEndpoints {
         "Single members of a device, by JSON Merge Patch (RFC 7396).", scopes: [.writeDevices], isForUsers: true,
         isForDevices: true, pathParameters: [device], headers: [ifMatch],
         body: APIOperation.Body(merging: ["$ref": "#/components/schemas/DeviceChange"]),
-        responses: [changed, recorded], problems: problems + [.staleGeneration, .personErased])
+        responses: [changed, notTheirs, recorded], problems: problems + [.staleGeneration, .personErased])
 
     static let addAudience = APIOperation(
         "addAudience", .put, "/v1/devices/{device}/audiences/{audience}", "Add one audience to a device's own.",
         scopes: [.writeDevices], isForUsers: true, pathParameters: [device, audience], headers: [ifMatch],
-        responses: [changed, recorded], problems: problems + [.badRequest, .personErased])
+        responses: [changed, notTheirs, recorded], problems: problems + [.badRequest, .personErased])
 
     static let removeAudience = APIOperation(
         "removeAudience", .delete, "/v1/devices/{device}/audiences/{audience}",

@@ -40,7 +40,8 @@ package final class ReceiptEndpoints: Sendable {
             Receipt(
                 $0.kind, of: $0.messageID, device: address.hex, at: $0.at, platform: platform, app: state.app.text)
         }
-        let new = known.withLock { known in receipts.filter { !known.contains($0) } }
+        var seen: Set<Receipt> = []
+        let new = known.withLock { known in receipts.filter { !known.contains($0) && seen.insert($0).inserted } }
         let done = call.response(
             .accepted, ["recorded": .integer(Int64(new.count)), "repeated": .integer(Int64(items.count - new.count))])
         guard !new.isEmpty else { return .now(done) }
@@ -76,6 +77,8 @@ package final class ReceiptEndpoints: Sendable {
             throw Problem(.notYet, "the table of devices cannot be read: it is filled again")
         }
         guard let state, state.credential == credential.hash else {
+            // It may have been made a moment ago.
+            try view.refuseUnlessFresh(within: configuration.subscriptionsMaxLag)
             throw Problem(.badCredential, "the credential is not the device's")
         }
         return state

@@ -9,7 +9,7 @@ package final class ErasureEndpoints: Sendable {
     /// So long after an erasure a push may still be sent, in milliseconds.
     private let lastPush: Int64
     /// With `topic.control`: ``ControlView/soon`` after the transaction, which takes a moment.
-    private static let withdrawn: Int64 = 60_000
+    private static let withdrawn: Int64 = 30_000
     private let writer: CommandWriter
     private let reads: TopicReads
     private let settings: TopicSettings
@@ -19,10 +19,11 @@ package final class ErasureEndpoints: Sendable {
     package init(
         _ configuration: PipelineConfiguration, _ writer: CommandWriter, _ reads: TopicReads, _ settings: TopicSettings
     ) {
-        // Fan-out sees the subscriptions so much later at most, and what waits at a sender then is sent until it expires.
+        // Fan-out sees the subscriptions so much later at most. What waits at a sender then is withdrawn, or else sent until it
+        // expires.
         lastPush =
-            configuration.topics.control.isEmpty
-            ? configuration.subscriptionsMaxLag.wholeMilliseconds + ControlView.longest : Self.withdrawn
+            configuration.subscriptionsMaxLag.wholeMilliseconds
+            + (configuration.topics.control.isEmpty ? ControlView.longest : Self.withdrawn)
         topics = configuration.topicsWithPeople
         (self.writer, self.reads, self.settings) = (writer, reads, settings)
     }

@@ -49,7 +49,8 @@ extension PipelineConfiguration {
                 topics.commands, topics.devices, topics.people, topics.subscriptions, topics.requests, topics.events,
                 topics.dispatch, topics.deadLetters,
             ] + (topics.broadcasts.isEmpty ? [] : [topics.broadcastDispatch])
-            + (delivery.credentials.isEmpty ? [] : delivery.retryTopics(of: topics.dispatch))
+            // Whoever asks may have no credentials, and the sender have them elsewhere.
+            + topics.dispatchTopics.flatMap { delivery.retryTopics(of: $0) }
         return all.filter { !$0.isEmpty }
     }
 }

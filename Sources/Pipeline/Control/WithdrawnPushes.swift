@@ -2,10 +2,6 @@ import Notifications
 
 /// The pushes that are withdrawn, by the hash of their address.
 package struct WithdrawnPushes: Sendable {
-    /// So long after a withdrawal a push of which nobody knows by which command its device was subscribed may be of a table
-    /// that is older. In milliseconds, with a reserve: a pipeline does not write by a table that lags for longer than
-    /// `subscriptions.max-lag`.
-    static let lag: Int64 = 60_000
     /// Of one address, the newest.
     static let mostOfOne = 100
 
@@ -30,8 +26,10 @@ package struct WithdrawnPushes: Sendable {
     ///   - audience: asked for where the address has a withdrawal.
     ///   - command: by which the device was subscribed; nil: by none.
     ///   - appended: when the push was written; nil: that is not known.
+    ///   - lag: so long after a withdrawal, in milliseconds, a push of which nobody knows by which command its device was
+    ///     subscribed may be of a table that is older.
     package func covers(
-        address: String, command: Int64?, appended: WallTime?, at now: WallTime, audience: () -> Hash128?
+        address: String, command: Int64?, appended: WallTime?, lag: Int64, at now: WallTime, audience: () -> Hash128?
     ) -> Bool {
         guard count > 0, let entries = Hash128(hex: address).flatMap({ byAddress[$0] }), let audience = audience()
         else { return false }
@@ -40,7 +38,7 @@ package struct WithdrawnPushes: Sendable {
             return if let command {
                 command < entry.command
             } else {
-                appended.map { $0 <= entry.at + Self.lag } ?? true
+                appended.map { $0 <= entry.at + lag } ?? true
             }
         }
     }

@@ -13,7 +13,10 @@ extension SubscriptionRecord {
     package init(of records: borrowing RecordBatch, at index: Int, partitions: Int) {
         let record = records[index]
         self.init(partition: record.partition, offset: record.offset, key: record.key, value: record.value)
-        command = value == nil ? nil : Self.command(records.header(Self.commandHeader, at: index))
+        // Somebody else's that the registrar has restored has the mark of what had overwritten it.
+        if value != nil, records.header(Self.deadHeader, at: index) == nil {
+            command = Self.command(records.header(Self.commandHeader, at: index))
+        }
         guard let key, partition != Murmur2.partition(of: key, count: partitions), kind != nil else { return }
         partitioning = value == nil && records.header(Self.mendedHeader, at: index) != nil ? .ended : .misplaced
     }

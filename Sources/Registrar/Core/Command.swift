@@ -78,6 +78,9 @@ package enum Change<Value: Equatable & Sendable>: Equatable, Sendable {
 }
 
 package struct DeviceChange: Equatable, Sendable {
+    /// What every reader of JSON can count.
+    package static let generations: ClosedRange<Int64> = 0...(1 << 53 - 1)
+
     package struct NewAddress: Equatable, Sendable {
         package var kind: AddressKind
         package var value: ByteText

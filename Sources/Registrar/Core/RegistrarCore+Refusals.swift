@@ -31,10 +31,8 @@ extension RegistrarCore {
                 change.newCredential == nil
             else { return .notByCredential }
         case .user(let person, _):
-            // Nobody logs another person in.
-            guard after.person == nil || after.person == person || after.person == before?.person else {
-                return .notThisDevice
-            }
+            // Nobody logs another person in, or changes the device of one who is logged in.
+            guard after.person == nil || after.person == person else { return .notThisDevice }
             // A credential outlives the login, so that it is for whoever has the device, not for a session.
             if change.newCredential != nil, let live = before?.live, shown != live.value { return .notThisDevice }
         case .sender: return .notFound
@@ -121,8 +119,8 @@ extension RegistrarCore {
         guard let erased = try table.erasure(of: person) else { return nil }
         switch author {
         case .user(_, let issued): return issued <= erased ? .personErased : nil
-        case .device: return .personErased
-        case .key, .sender: return nil
+        // With the person the devices are gone: one that is there is of somebody who came back.
+        case .key, .sender, .device: return nil
         }
     }
 

@@ -28,6 +28,7 @@ extension RegistrarCore {
             (reach, isOthers) = (.everything, true)
         }
         if old != new { try leave(old, of: id, withdraws: new == nil || isOthers, in: &decision) }
+        if isOthers, let before { try withdrawDead(before, in: &decision) }
         if before != after { try set(id, after, in: &decision) }
         guard let address = after.live else { return }
 
@@ -44,7 +45,9 @@ extension RegistrarCore {
         }
         // What was meant for another person must not be shown to this one.
         if isOthers {
-            let personal = lost.filter { $0.audience != .channel }
+            // Also of what it had and somebody has removed since.
+            let personal = Set(lost).union(had).subtracting(wanted)
+                .filter { $0.audience != .channel && $0.audience != .device }.sorted()
             if !personal.isEmpty { decision.withdrawals.append(Withdrawal(address.hash, .audiences(personal))) }
         }
         for audience in wanted.sorted() {
@@ -65,6 +68,16 @@ extension RegistrarCore {
         guard let address, try table.owner(of: address) == id else { return }
         try removeSubscriptions(of: address, in: &decision) { _ in true }
         if withdraws { decision.withdrawals.append(Withdrawal(address, .everything)) }
+    }
+
+    /// A provider has said that nobody has the address any more, and may be wrong: what was written before may still be on its
+    /// way to it.
+    func withdrawDead(_ device: DeviceState, in decision: inout Decision) throws(StoreError) {
+        switch device.address {
+        case .dead(let address, _):
+            if try table.owner(of: address) == nil { decision.withdrawals.append(Withdrawal(address, .everything)) }
+        case .live, .claimed, .none: break
+        }
     }
 
     /// An address belongs to one device: who has it now has shown that it does, since its provider has told its app.

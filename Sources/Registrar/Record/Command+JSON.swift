@@ -157,7 +157,8 @@ extension DeviceChange {
         guard let device = members.text("device").flatMap({ DeviceID($0.text) }),
             let isWhole = members.object.member("whole")?.boolean, let audiences = members.texts("audiences"),
             let adds = members.texts("adds"), let removes = members.texts("removes"),
-            members.each("app", is: { $0.string != nil }), members.each("generation", is: { $0.integer != nil }),
+            members.each("app", is: { $0.string != nil }),
+            members.each("generation", is: { $0.integer.map(DeviceChange.generations.contains) ?? false }),
             members.each("locale", "time_zone", "person", is: { $0.isNull || $0.string != nil }),
             members.each("environment", is: { $0.string.flatMap { PushEnvironment(rawValue: String($0)) } != nil }),
             members.each("new_credential", is: { $0.string.map { SubscriptionKey.isTokenHash(String($0)) } ?? false })

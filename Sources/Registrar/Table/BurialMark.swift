@@ -2,7 +2,7 @@ import Notifications
 
 /// The header `dead` of a record by which subscriptions of a dead device are removed, or written again: `<evidence>/<offset>`.
 struct BurialMark: Equatable, Sendable {
-    static let header = "dead"
+    static let header = SubscriptionRecord.deadHeader
 
     /// Since when the device is known to be dead.
     var evidence: WallTime

@@ -82,13 +82,13 @@ struct RegistrarTenant: ~Copyable, Tenant {
 
     /// Between two transactions the table takes what others have subscribed.
     mutating func refresh(isIdle: Bool) throws -> Bool {
-        guard isIdle, let fold, let (changes, reached) = context.feed.take() else { return true }
-        if context.feed.hasEverything(since: lastCommit + Self.settled) { own.forgetAll() }
-        for change in changes where own.isNews(change) && change.offset >= fold.position(change.partition) {
+        guard isIdle, let fold, let taken = context.feed.take() else { return true }
+        for change in taken.changes where own.isNews(change) && change.offset >= fold.position(change.partition) {
             fold.table.set(change.key, change.entry)
         }
         fold.table.commit()
-        fold.reached(reached)
+        fold.reached(taken.reached)
+        if let freshSince = taken.freshSince, freshSince >= lastCommit + Self.settled { own.forgetAll() }
         fold.needed = own.needed
         return true
     }
@@ -99,7 +99,7 @@ struct RegistrarTenant: ~Copyable, Tenant {
     mutating func act(_ time: TransactionTime) throws -> Bool {
         // What the group has no offset for yet is passed first.
         guard let fold, next >= firstUndecided else { return false }
-        restoring = Array(own.overwritten.values)
+        restoring = Array(own.overwritten.values.prefix(context.configuration.commitMaxRecords))
         for entry in restoring {
             try transaction.write(ProducerRecord(entry), to: Output.subscriptions.rawValue)
             fold.table.set(entry.theirs.key, entry.theirs.entry)

@@ -49,12 +49,21 @@ final class SubscriptionFeed: Sendable {
         state.withLock { $0.freshSince.map { $0 >= time } ?? false }
     }
 
-    /// Takes what has arrived, and how far the partitions were read; nil: nothing has.
-    func take() -> (changes: [LoggedSubscription], reached: [TopicPartition: Int64])? {
+    /// What has arrived.
+    struct Taken {
+        var changes: [LoggedSubscription]
+        /// How far the partitions were read.
+        var reached: [TopicPartition: Int64]
+        /// Everything that was there by then has been taken with it; nil: not yet.
+        var freshSince: ContinuousClock.Instant?
+    }
+
+    /// Takes what has arrived; nil: nobody wants it.
+    func take() -> Taken? {
         state.withLock { state in
-            guard !state.changes.isEmpty else { return state.starts == nil ? nil : ([], state.reached) }
+            guard state.starts != nil || !state.changes.isEmpty else { return nil }
             defer { state.changes.removeAll() }
-            return (state.changes, state.reached)
+            return Taken(changes: state.changes, reached: state.reached, freshSince: state.freshSince)
         }
     }
 

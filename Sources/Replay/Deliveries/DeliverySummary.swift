@@ -54,6 +54,8 @@ package struct DeliverySummary: Sendable {
     package private(set) var receipts: [ReceiptGroup: [Receipt.Kind: Int]] = [:]
     /// Of apps for which there was no room.
     package private(set) var otherReceipts = 0
+    /// Why it is not known what phones have said; nil: it is.
+    package var receiptsUnknown: String?
 
     package mutating func note(_ receipt: Receipt) {
         let group = ReceiptGroup(platform: receipt.platform, app: receipt.app)

@@ -54,7 +54,7 @@ package struct DeliverySummaryReport: Encodable, Sendable {
         }
         others = summary.others.count > 0 ? summary.others : nil
         unreadable = summary.unreadable
-        guard !topics.receipts.isEmpty else { return }
+        guard !topics.receipts.isEmpty, summary.receiptsUnknown == nil else { return }
         otherReceipts = summary.otherReceipts > 0 ? summary.otherReceipts : nil
         receipts = summary.receipts.map { group, counts in
             Receipts(

@@ -50,10 +50,14 @@ extension KafkaLog {
             progress($0, $1)
         }
         guard !topics.receipts.isEmpty else { return summary }
-        try readReceipts(try range(of: topics.receipts, from: from, to: to), of: topics.receipts) {
-            summary.note($0)
-        } progress: {
-            progress($0, $1)
+        do {
+            try readReceipts(try range(of: topics.receipts, from: from, to: to), of: topics.receipts) {
+                summary.note($0)
+            } progress: {
+                progress($0, $1)
+            }
+        } catch let error as KafkaError where error.leavesOutcomesUnknown {
+            summary.receiptsUnknown = "\(error)"
         }
         return summary
     }

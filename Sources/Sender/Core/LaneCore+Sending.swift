@@ -136,7 +136,8 @@ extension LaneCore {
     private func isWithdrawn(_ held: HeldRecord, now: WallTime) -> Bool {
         guard let withdrawn = control?.view.withdrawn, withdrawn.count > 0 else { return false }
         return withdrawn.covers(
-            address: held.record.deviceHash, command: held.record.command, appended: held.note.appendedAt, at: now
+            address: held.record.deviceHash, command: held.record.command, appended: held.note.appendedAt,
+            lag: settings.tableLag, at: now
         ) { held.record.audience }
     }
 

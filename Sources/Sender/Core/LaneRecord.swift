@@ -84,6 +84,8 @@ package struct LaneSettings: Sendable {
     package var longestTry: Int64 = 3_600_000
     /// A gap between two ticks after which other processes may have taken the partitions, in milliseconds.
     package var frozenAfter: Int64 = 22_500
+    /// How much older than the log a table may be by which a push is written, with a reserve, in milliseconds.
+    package var tableLag: Int64 = 60_000
     /// How long answers are waited for when partitions are revoked, in milliseconds.
     package var lastAnswers: Int64 = 15_000
     /// The messages a minute of each credential, all processes together; nil is no limit.

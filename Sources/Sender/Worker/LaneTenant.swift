@@ -108,6 +108,7 @@ struct LaneTenant: ~Copyable, Tenant {
         settings.inFlight = delivery.inFlight
         settings.tiers = delivery.retryDelays
         settings.longestTry = delivery.longestTry.wholeMilliseconds
+        settings.tableLag = context.configuration.subscriptionsMaxLag.wholeMilliseconds + 30_000
         settings.frozenAfter = context.configuration.sessionTimeout.wholeMilliseconds / 2
         settings.perMinute = delivery.credentials.map { $0.platform.provider.perMinute(delivery) }
         return settings

@@ -41,6 +41,7 @@ struct DeliveriesSummaryCommand: ParsableCommand {
             DeliverySummaryReport(
                 summary, configuration.topics, from: from, to: to),
             json: json)
+        if let reason = summary.receiptsUnknown { Terminal.warn("what phones have said is not known: \(reason)") }
         if summary.unreadable > 0 {
             let count = ProgressLine.grouped(summary.unreadable)
             Terminal.warn("\(count) records of \(topic) are no outcomes and were skipped")

@@ -215,4 +215,28 @@ import Testing
             #expect(desk.ask("GET", path, "", ["carillon-after": text]).member("code") == "bad-header", "\(text)")
         }
     }
+
+    @Test("whoever has the address of another's phone takes it over, and else changes and learns nothing of it")
+    func others() throws {
+        let desk = try PlayedDesk()
+        let (ada, ben) = (try desk.user("ada"), try desk.user("ben"))
+        #expect(desk.ask("PUT", PlayedDesk.path, PlayedDesk.body(), as: ada).status == .created)
+        let address = #"{"address":{"kind":"installation_id","value":"fid-1"},"locale":"de"}"#
+        #expect(desk.ask("PATCH", PlayedDesk.path, address, as: ben).status == .notFound)
+        #expect(!desk.ask("GET", PlayedDesk.path, as: ada).body.contains("\"locale\":\"de\""))
+        // The first logout, and any user's repeat of it, say no more than that nobody is logged in.
+        for user in [ada, ada, ben] {
+            let answer = desk.ask("PATCH", PlayedDesk.path, #"{"person":null}"#, as: user)
+            #expect(answer.status == .noContent && answer.body.isEmpty)
+        }
+    }
+
+    @Test("a generation is what every reader of JSON can count", arguments: ["-1", "9007199254740992", "1.5", "\"1\""])
+    func generation(_ value: String) throws {
+        let desk = try PlayedDesk()
+        let answer = desk.ask("PUT", PlayedDesk.path, PlayedDesk.body("fid-1", #","generation":\#(value)"#))
+        #expect(answer.status == .unprocessableContent && answer.body.contains("/generation"))
+        let most = PlayedDesk.body("fid-1", #","generation":9007199254740991"#)
+        #expect(desk.ask("PUT", PlayedDesk.path, most).status == .created)
+    }
 }

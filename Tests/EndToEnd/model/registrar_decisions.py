@@ -267,8 +267,7 @@ class Decisions:
     def _refusal_of_erased(self, command, person):
         if person not in self.erased:
             return None
-        author = kind_of(command["by"])
-        is_old = author == "device" or (author == "user" and command["issued_at"] <= self.erased[person])
+        is_old = kind_of(command["by"]) == "user" and command["issued_at"] <= self.erased[person]
         return "person_erased" if is_old else None
 
     def _refusal_of_device(self, command, before, after):
@@ -287,7 +286,7 @@ class Decisions:
             return refused("not_found")
         if author == "device" and not (before and only_reduces(command, before, after)):
             return refused("not_by_credential")
-        if author == "user" and person not in (None, command["by"].removeprefix("user:"), (before or {}).get("person")):
+        if author == "user" and person not in (None, command["by"].removeprefix("user:")):
             return refused("not_this_device")
         return refusal_of_audiences(after["audiences"], MOST_AUDIENCES["device"])
 

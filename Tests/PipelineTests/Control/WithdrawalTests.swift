@@ -33,7 +33,7 @@ struct WithdrawalTests {
         of address: AddressHash? = nil, in view: ControlView
     ) -> Bool {
         view.withdrawn.covers(
-            address: (address ?? phone).hex, command: command, appended: appended, at: now
+            address: (address ?? phone).hex, command: command, appended: appended, lag: 60_000, at: now
         ) { Hash128(audience) }
     }
 

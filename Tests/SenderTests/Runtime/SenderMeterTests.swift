@@ -47,6 +47,7 @@ struct SenderMeterTests {
         meter.observe(board)
         let configuration = PipelineConfiguration(
             kafka: [:], stateDirectory: "", rules: try ExtractionRules(), instanceID: "test")
+        meter.observe(deadDevicesStay: true)
         meter.observe(ControlFollower(configuration, logger: Logger(label: "test"), metrics: Metrics()))
     }
 

@@ -39,6 +39,10 @@ package struct SubscriptionRecord {
     /// The header of a record that the registrar has written. Its value is the offset of the command that it was written for.
     package static let commandHeader = "command"
 
+    /// The header of what the registrar has written by a provider's evidence: of a tombstone, and of what somebody else wrote
+    /// meanwhile and it has restored.
+    package static let deadHeader = "dead"
+
     /// The offset that the value of ``commandHeader`` says; nil: it says none.
     package static func command(_ header: UnsafeRawBufferPointer?) -> Int64? {
         header.flatMap { Int64(digits: $0) }
