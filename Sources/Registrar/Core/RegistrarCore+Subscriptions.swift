@@ -46,7 +46,7 @@ extension RegistrarCore {
         // What was meant for another person must not be shown to this one.
         if isOthers {
             // Also of what it had and somebody has removed since.
-            let personal = Set(lost).union(had).subtracting(wanted)
+            let personal = Set(lost).union(old == new ? had : []).subtracting(wanted)
                 .filter { $0.audience != .channel && $0.audience != .device }.sorted()
             if !personal.isEmpty { decision.withdrawals.append(Withdrawal(address.hash, .audiences(personal))) }
         }

@@ -109,6 +109,9 @@ class Decisions:
         state = self.devices.get(name)
         if not state or KINDS[live(state)["kind"]][0] != command["platform"]:
             return {"verdict": "gone"}
+        # It is about another app: what nobody but the registrar has subscribed is of the device's own.
+        if any(command.get(each, state[each]) != state[each] for each in ("app", "environment")):
+            return {"verdict": "gone"}
         if command["at"] <= max(live(state)["since"], state["seen_at"]):
             return {"verdict": "gone"}
         death = {each: command[each] for each in ("platform", "reason", "at")}
