@@ -219,7 +219,7 @@ package final class APIService: Role, Sendable {
                 DeviceEndpoints(configuration, commands).all + PersonEndpoints(configuration, commands).all
                 + ErasureEndpoints(configuration, commands, reads, settings).all
                 + DeviceBulkEndpoints(configuration, commands, reads).all
-                + CommandEndpoints(configuration, reads, logger: logger).all
+                + CommandEndpoints(configuration, reads, surroundings, logger: logger).all
                 + PersonExport(configuration, known, reads, logger: logger).all
                 + ReceiptEndpoints(configuration, writer, known, surroundings).all
         }

@@ -10,11 +10,15 @@ import Replay
 package final class CommandEndpoints: Sendable {
     private let configuration: PipelineConfiguration
     private let reads: TopicReads
+    private let surroundings: APIHandler.Surroundings
     private let logger: Logger
 
     /// - Parameter configuration: with `topic.commands`.
-    package init(_ configuration: PipelineConfiguration, _ reads: TopicReads, logger: Logger) {
-        (self.configuration, self.reads, self.logger) = (configuration, reads, logger)
+    package init(
+        _ configuration: PipelineConfiguration, _ reads: TopicReads, _ surroundings: APIHandler.Surroundings,
+        logger: Logger
+    ) {
+        (self.configuration, self.reads, self.surroundings, self.logger) = (configuration, reads, surroundings, logger)
     }
 
     package var all: [Endpoint] { [Endpoint(Self.get) { call throws(Problem) in try self.get(call) }] }
@@ -23,6 +27,8 @@ package final class CommandEndpoints: Sendable {
         guard let position = Int64(call.pathValues[0]), (0..<Int64.max).contains(position) else {
             throw Problem(.badPath, "the position is none of a command; allowed is what Location has said")
         }
+        // Of these nobody has a command, and reads are few.
+        if let credential = call.credential, !surroundings.knows(credential) { throw Self.notFound }
         return try reads.reply(to: call) { turn in
             let read = CommandReads(self.configuration, turn, logger: self.logger)
             guard let (command, time) = try read.command(at: position), command.author.isCaller(call) else {

@@ -117,6 +117,23 @@ package final class CommandWriter: Sendable {
         }
     }
 
+    /// Begins once this process knows everything that was there when it was asked.
+    ///
+    /// - Parameter begin: gets what takes the answer.
+    func onceKnown(
+        _ call: Call, _ begin: @escaping @Sendable (@escaping @Sendable (HTTPResponse) -> Void) -> Void
+    ) -> Endpoint.Reply {
+        let (view, asked) = (view, ContinuousClock.now)
+        let isKnown: @Sendable () -> Bool = { view.isFresh(since: asked) }
+        guard !isKnown() else { return later(begin) }
+        let notYet = Problem(.notYet, "this process does not know yet what there is now")
+        return .later(within: wait * 3, otherwise: .outcomeUnknown) { [board, wait] respond in
+            board.wait(until: asked + wait, isKnown) { isKnown in
+                if isKnown { begin(respond) } else { respond(call.response(to: notYet)) }
+            }
+        }
+    }
+
     /// Writes a command whose verdict nobody waits for.
     ///
     /// - Parameter done: gets whether it certainly is recorded; called once, on any thread.

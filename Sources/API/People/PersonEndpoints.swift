@@ -154,15 +154,23 @@ package final class PersonEndpoints: Sendable {
             throw Problem(.badPath, "the id of the device is not one; allowed are \(DeviceID.allowed)")
         }
         if let only = call.user?.device, only != id { try Self.refuseTokenOfDevice(call) }
-        return try logOut([id], of: person, call)
+        let author = try call.author
+        return writer.later { respond in self.logOut([id], of: person, by: author, call, respond) }
     }
 
     private func logOutAll(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let person = try Self.id(call)
         try Self.refuseTokenOfDevice(call)
-        try view.refuseUnlessFresh(within: maxLag)
-        return try logOut(
-            try view.read { view throws(StoreError) in try view.devices(of: person).map(\.id) }, of: person, call)
+        let (author, view) = (try call.author, view)
+        // One that was logged in a moment ago, at another process, is meant as well.
+        return writer.onceKnown(call) { respond in
+            do throws(Problem) {
+                let ids = try view.read { view throws(StoreError) in try view.devices(of: person).map(\.id) }
+                self.logOut(ids, of: person, by: author, call, respond)
+            } catch {
+                respond(call.response(to: error))
+            }
+        }
     }
 
     private static func refuseTokenOfDevice(_ call: Call) throws(Problem) {
@@ -170,23 +178,21 @@ package final class PersonEndpoints: Sendable {
     }
 
     /// A device that has another person by then stays as it is.
-    private func logOut(_ ids: [DeviceID], of person: ByteText, _ call: Call) throws(Problem) -> Endpoint.Reply {
-        guard !ids.isEmpty else { return .now(call.response(.noContent)) }
-        let author = try call.author
-        let (writer, view) = (writer, view)
+    private func logOut(
+        _ ids: [DeviceID], of person: ByteText, by author: Author, _ call: Call,
+        _ respond: @escaping @Sendable (HTTPResponse) -> Void
+    ) {
+        guard !ids.isEmpty else { return respond(call.response(.noContent)) }
         let state = LogoutState(open: ids.count)
-        return writer.later { respond in
-            for id in ids {
-                var change = DeviceChange(id)
-                change.person = .remove
-                let command = Command(.changeDevice(change), by: author, if: .isOf(person))
-                // The first answer counts: of what is not recorded the client hears at once, and repeats the whole.
-                writer.write(command, for: call, respond, isVisible: view.shows(id)) { outcome, offset in
-                    if let undecided = state.ended(outcome, offset) {
-                        respond(
-                            undecided.isEmpty
-                                ? call.response(.noContent) : CommandWriter.recorded(undecided, call))
-                    }
+        for id in ids {
+            var change = DeviceChange(id)
+            change.person = .remove
+            let command = Command(.changeDevice(change), by: author, if: .isOf(person))
+            // The first answer counts: of what is not recorded the client hears at once, and repeats the whole.
+            writer.write(command, for: call, respond, isVisible: view.shows(id)) { outcome, offset in
+                if let undecided = state.ended(outcome, offset) {
+                    respond(
+                        undecided.isEmpty ? call.response(.noContent) : CommandWriter.recorded(undecided, call))
                 }
             }
         }

@@ -31,9 +31,10 @@ package final class PersonExport: Sendable {
         let person = KnownPerson(id: id, state: state, devices: devices.count, erasedAt: erased)
         var lines: [Document] = [["person": person.document]]
         lines += devices.map { ["device": .object($0.members(state))] }
-        let known = lines
+        let (known, owned) = (lines, Set(devices.map(\.id)))
         return try reads.reply(to: call) { turn in
-            let history = try CommandReads(self.configuration, turn, logger: self.logger).history(of: id)
+            let history = try CommandReads(self.configuration, turn, logger: self.logger).history(
+                of: id, owning: owned)
             guard person.isKnown || !history.isEmpty else { throw PersonEndpoints.notFound }
             let text = (known + history.map { ["command": $0] }).map { $0.json + "\n" }.joined()
             return HTTPResponse(
@@ -44,11 +45,13 @@ package final class PersonExport: Sendable {
 
 extension CommandReads {
     /// What the log says of a person, in its order.
-    func history(of person: ByteText) throws -> [Document] {
+    ///
+    /// - Parameter owned: the devices that are the person's now.
+    func history(of person: ByteText, owning owned: Set<DeviceID>) throws -> [Document] {
         var consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
         let bounds = try consumer.bounds(of: configuration.topics.commands, timeout: TopicReads.timeout)
         var reader = JSONReader()
-        var history = PersonHistory(of: person)
+        var history = PersonHistory(of: person, owning: owned)
         var found: [Document] = []
         var (count, bytes) = (0, 0)
         try TopicReader.read(bounds, of: configuration.topics.commands, with: &consumer) { batch, indices in

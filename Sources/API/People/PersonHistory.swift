@@ -5,10 +5,12 @@ import Registrar
 /// device on which such a command has logged the person in.
 struct PersonHistory {
     private let person: ByteText
+    /// Those that are the person's now: whether a registrar has done what a user asked for the log of commands does not say.
+    private let owned: Set<DeviceID>
     private var devices: Set<DeviceID> = []
 
-    init(of person: ByteText) {
-        self.person = person
+    init(of person: ByteText, owning owned: Set<DeviceID>) {
+        (self.person, self.owned) = (person, owned)
     }
 
     /// Takes the commands in their order.
@@ -35,7 +37,8 @@ struct PersonHistory {
             case .set, .remove: isTheirs = false
             case .keep: if change.isWhole { isTheirs = false }
             }
-            if isTheirs { devices.insert(change.device) } else { devices.remove(change.device) }
+            let isProven = wasTheirs || !command.author.isPerson(person) || owned.contains(change.device)
+            if isTheirs, isProven { devices.insert(change.device) } else { devices.remove(change.device) }
             // Another person's login says only that this one has left.
             let isShown = isTheirs || change.person == .remove || command.author.isPerson(person)
             let members = isShown ? change.members : []

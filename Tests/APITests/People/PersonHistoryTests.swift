@@ -11,8 +11,8 @@ import Testing
         return .changeDevice(device)
     }
 
-    private func history(_ commands: [Command]) -> [String] {
-        var history = PersonHistory(of: "17")
+    private func history(_ commands: [Command], owning owned: Set<DeviceID> = []) -> [String] {
+        var history = PersonHistory(of: "17", owning: owned)
         return commands.enumerated().compactMap { history.take($1, at: Int64($0), Shop.now)?.json }
     }
 
@@ -53,5 +53,16 @@ import Testing
             Command(.changePerson(PersonChange("18")), by: .key("k")),
         ])
         #expect(lines.count == 2 && lines[0].contains("place/42") && lines[1].contains(#""removes":["place/1"]"#))
+    }
+
+    @Test("a user who asked for a device that is not the person's hears nothing of what others do with it")
+    func refused() throws {
+        let user = Author.user("17", issuedAt: Shop.now)
+        let commands = [
+            Command(try phone { $0.person = .set("17") }, by: user),
+            Command(try phone { $0.locale = .set("fr") }, by: .device("0")),
+        ]
+        #expect(history(commands).count == 1)
+        #expect(history(commands, owning: [try #require(DeviceID(PlayedDesk.phone))]).count == 2)
     }
 }

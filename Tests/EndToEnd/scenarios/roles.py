@@ -118,7 +118,7 @@ class Roles(Together):
 
     def check_series(self, process):
         """A process with all of these roles that has sent has every series that alerts ask for, and a lag of each role."""
-        wanted = set(re.findall(r"\b(?:carillon(?!_api)|process)_[a-z_]+\b", ALERTS.read_text())) - LATER
+        wanted = set(re.findall(r"\b(?:carillon(?!_api|_registrar)|process)_[a-z_]+\b", ALERTS.read_text())) - LATER
         wanted |= {f'carillon_consumer_lag_records{{role="{role}"' for role in ("pipeline", "broadcasts")}
 
         def missing():
