@@ -28,8 +28,8 @@ struct PipelineSimulationTests {
             happened.merge(simulation.happened, uniquingKeysWith: +)
         }
         // Otherwise it shows nothing.
-        let often = ["pushes", "timers", "dead letters", "split instants", "repeated requests"]
-        let seldom = ["picked", "too_late", "superseded"]
+        let often = ["pushes", "timers", "dead letters", "repeated requests"]
+        let seldom = ["split instants", "picked", "too_late", "superseded"]
         for name in Self.seeds >= 100 ? often + seldom : Self.seeds >= 6 ? often : [] {
             #expect(happened[name, default: 0] > 0, "\(name): \(happened)")
         }
