@@ -27,11 +27,11 @@ package final class ReceiptEndpoints: Sendable {
     }
 
     private func post(_ call: Call) throws(Problem) -> Endpoint.Reply {
+        let state = try sender(call)
         let topic = configuration.topics.receipts
         guard !topic.isEmpty else {
             throw Problem(.notFound, "topic.receipts is not set, so nothing is kept of what phones say")
         }
-        let state = try sender(call)
         guard let (address, platform) = state.address.provider else {
             throw Problem(.notFound, "the device has no address of its own, so it has no push")
         }
