@@ -23,7 +23,7 @@ package struct RegistrarCore {
     package func decide(_ command: Command, at offset: Int64, time: WallTime) throws(StoreError) -> Decision {
         switch command.action {
         case .changeDevice(let change): try self.change(change, command, at: offset, time)
-        case .deleteDevice(let id): try delete(id, command)
+        case .deleteDevice(let id): try delete(id, command, time)
         case .buryAddress(let address, let evidence): try bury(address, evidence, command.author, at: offset)
         case .changePerson(let change): try self.change(change, command, at: offset, time)
         case .erasePerson(let person): try erase(person, command, time)
@@ -71,7 +71,7 @@ package struct RegistrarCore {
             change.isWhole ? .everything : before?.person != after.person ? .session : .own
         try replace(before, by: after, id: change.device, reach, at: offset, time, in: &decision)
         if let person = after.person, before?.person != person {
-            try forgetOldest(of: person, but: change.device, in: &decision)
+            try forgetOldest(of: person, but: change.device, time, in: &decision)
         }
         return decision
     }
@@ -112,21 +112,23 @@ package struct RegistrarCore {
         return before == after
     }
 
-    private func delete(_ id: DeviceID, _ command: Command) throws(StoreError) -> Decision {
+    private func delete(_ id: DeviceID, _ command: Command, _ time: WallTime) throws(StoreError) -> Decision {
         let before = try table.device(id)
         let refusal =
             before.flatMap { Self.refusal(of: command.author, $0, shownAddress: nil) }
             ?? Self.refusal(of: command.condition, revision: before?.revision, person: before?.person)
         if let refusal { return Decision(.refused(refusal)) }
         var decision = Decision(.gone)
-        if let before { try forget(before, in: &decision) }
+        if let before { try forget(before, time, in: &decision) }
         return decision
     }
 
     /// Removes a device, with every subscription of its address.
-    func forget(_ device: DeviceState, in decision: inout Decision) throws(StoreError) {
-        try leave(device.live?.hash, of: device.id, in: &decision)
-        try withdrawDead(device, in: &decision)
+    func forget(_ device: DeviceState, _ time: WallTime, in decision: inout Decision) throws(StoreError) {
+        var left = device.left
+        if let address = device.address.reached { left.append(LeftAddress(address, at: time)) }
+        try withdraw(&left, but: 0, of: device.id, time, in: &decision)
+        if let address = device.live?.hash { try unsubscribe(address, of: device.id, in: &decision) }
         try set(device.id, nil, in: &decision)
     }
 
@@ -160,7 +162,7 @@ package struct RegistrarCore {
 
     /// Of a person's devices beyond the most, the one that was seen longest ago.
     private func forgetOldest(
-        of person: ByteText, but newest: DeviceID, in decision: inout Decision
+        of person: ByteText, but newest: DeviceID, _ time: WallTime, in decision: inout Decision
     ) throws(StoreError) {
         let ids = try table.devices(of: person)
         guard ids.count > PersonState.mostDevices else { return }
@@ -169,7 +171,7 @@ package struct RegistrarCore {
             guard let state = try table.device(id) else { continue }
             if oldest.map({ state.seenAt < $0.seenAt }) ?? true { oldest = state }
         }
-        if let oldest { try forget(oldest, in: &decision) }
+        if let oldest { try forget(oldest, time, in: &decision) }
     }
 
     // MARK: Writing

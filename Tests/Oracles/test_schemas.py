@@ -65,8 +65,9 @@ WRONG = {
     "notifications.verdicts.value": [{"command": -1}, {"verdict": "done"}, {"reason": "invalid"}, {"verdict": "refused"}],
     "notifications.devices.key": ["too-short", 4711],
     "notifications.devices.value": [
-        {"version": 2},
+        {"version": 1},
         {"address": {"state": "live"}},
+        {"left": [{"sha256": "a", "at": 1}]},
         {"address": {"state": "dead", "sha256": "a"}},
         {"environment": "test"},
         {"audiences": ["user/17"]},

@@ -1,3 +1,4 @@
+import JSONReader
 import Notifications
 import StateStore
 import TestSupport
@@ -157,13 +158,67 @@ struct DeviceTests {
             decision.withdrawals == [Withdrawal(AddressHash(of: "token-a"), .audiences(["place/1", "user/17"]))])
     }
 
-    @Test("A login with a new address takes back what is on its way to the old one; a rotation alone does not")
+    @Test("A rotation takes nothing back; what ends the person's time takes back what is on its way to each address")
     func loginAndRotation() throws {
+        let all = ["token-a", "token-b", "token-c"].map { Withdrawal(AddressHash(of: $0), .everything) }
+        func rotated() throws -> RegistrarWorld {
+            var world = try RegistrarWorld()
+            for token in ["token-a", "token-b", "token-c"] {
+                let put = Action.put("phone", ByteText(token), person: "17", "channel/offers", "place/1")
+                #expect(try world.decide(put).withdrawals.isEmpty)
+            }
+            return world
+        }
+        for end in [Action.put("phone", "token-d", person: "18"), .deleteDevice("phone"), .erasePerson("17")] {
+            var world = try rotated()
+            #expect(try world.decide(end).withdrawals == all, "\(end)")
+            #expect(world.devices["phone"]?.left ?? [] == [])
+        }
+        for end in [Action.put("phone", nil, person: "17"), .change("phone") { $0.address = .remove }] {
+            var world = try rotated()
+            #expect(try world.decide(end).withdrawals == all, "\(end)")
+        }
+        let personal = Withdrawal(AddressHash(of: "token-c"), .audiences(["place/1", "user/17"]))
+        var world = try rotated()
+        #expect(try world.decide(.logOut("phone")).withdrawals == [all[0], all[1], personal])
+        // Once is enough.
+        #expect(try world.decide(.deleteDevice("phone")).withdrawals == [all[2]])
+        // Who takes the last one has the phone; the others are the same phone's.
+        world = try rotated()
+        #expect(try world.decide(.put("new", "token-c", person: "18")).withdrawals == [all[0], all[1], personal])
+        // What another device has by now is its own.
+        world = try rotated()
+        try world.decide(.put("new", "token-b", person: "17"))
+        #expect(try world.decide(.deleteDevice("phone")).withdrawals == [all[0], all[2]])
+    }
+
+    @Test("An address that a device has left is known for as long as a push lives, and eight of them")
+    func leftAddresses() throws {
+        func hash(_ number: Int) -> AddressHash { AddressHash(of: "token-\(number)") }
         var world = try RegistrarWorld()
-        try world.decide(.put("phone", "token-a", person: "17", "channel/offers"))
-        #expect(try world.decide(.put("phone", "token-b", person: "17", "channel/offers")).withdrawals.isEmpty)
-        let decision = try world.decide(.put("phone", "token-c", person: "18", "channel/offers"))
-        #expect(decision.withdrawals == [Withdrawal(AddressHash(of: "token-b"), .everything)])
+        for number in 0...8 {
+            let put = Action.put("phone", ByteText("token-\(number)"), person: "17")
+            #expect(try world.decide(put).withdrawals.isEmpty)
+        }
+        #expect(world.devices["phone"]?.left == (0..<8).map { LeftAddress(hash($0), at: world.time) })
+        let ninth = try world.decide(.put("phone", "token-9", person: "17"))
+        #expect(ninth.withdrawals == [Withdrawal(hash(0), .everything)])
+        // It has this one again.
+        try world.decide(.put("phone", "token-5", person: "17"))
+        #expect(world.devices["phone"]?.left.map(\.hash) == [1, 2, 3, 4, 6, 7, 8, 9].map(hash))
+        let state = try #require(world.devices["phone"])
+        var reader = JSONReader()
+        #expect(DeviceState(state.json, &reader) == state)
+        world.time = world.time + 28 * 86_400_000
+        #expect(
+            try world.decide(.put("phone", "token-10", person: "18")).withdrawals
+                == [Withdrawal(hash(5), .everything)])
+        // What a provider calls dead may be reached all the same.
+        world.time = world.time + 1
+        try world.decide(
+            .buryAddress(hash(10), Evidence(Death(.fcm, reason: "UNREGISTERED", at: world.time))))
+        try world.decide(.put("phone", "token-11", person: "18"))
+        #expect(world.devices["phone"]?.left == [LeftAddress(hash(10), at: world.time)])
     }
 
     @Test("What a provider calls dead may still be written to: a logout and an erasure take back what is on its way")

@@ -126,7 +126,7 @@ struct RegistrarFoldTests {
     func foreign() throws {
         let fold = try open().fold
         let older = Array(
-            String(decoding: device().json, as: UTF8.self).replacing("\"version\":1", with: "\"version\":0").utf8)
+            String(decoding: device().json, as: UTF8.self).replacing("\"version\":2", with: "\"version\":1").utf8)
         try take(
             fold, topics.devices,
             [

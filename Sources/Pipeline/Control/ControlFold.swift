@@ -77,7 +77,10 @@ package struct ControlFold: ~Copyable, FollowedFold {
     private mutating func cancel(_ id: Hash128, at time: WallTime) {
         view.cancelled.since[id] = time
         cancels.append((id, time))
-        while let first = cancels.first, cancels.count > mostCancelled || time - first.at >= ControlView.longest {
+        while let first = cancels.first {
+            let isOver = time - first.at >= ControlView.longest
+            guard isOver || cancels.count > mostCancelled else { break }
+            if !isOver { view.ignored += 1 }
             if view.cancelled.since[first.id] == first.at { view.cancelled.since[first.id] = nil }
             cancels.removeFirst()
         }
@@ -96,10 +99,10 @@ package struct ControlFold: ~Copyable, FollowedFold {
     private mutating func withdraw(_ address: Hash128, _ entry: WithdrawnPushes.Entry) {
         withdrawn += view.withdrawn.add(entry, to: address)
         withdrawals.append((address, entry.command, entry.at))
-        while let first = withdrawals.first,
-            withdrawn > mostWithdrawn || withdrawals.count > mostWithdrawn
-                || entry.at - first.at >= ControlView.longest
-        {
+        while let first = withdrawals.first {
+            let isOver = entry.at - first.at >= ControlView.longest
+            guard isOver || withdrawn > mostWithdrawn || withdrawals.count > mostWithdrawn else { break }
+            if !isOver { view.ignored += 1 }
             withdrawn -= view.withdrawn.remove(first.command, at: first.at, of: first.address)
             withdrawals.removeFirst()
         }

@@ -43,7 +43,7 @@ package struct WithdrawnPushes: Sendable {
         }
     }
 
-    /// - Returns: those that leave for it, with how much they counted.
+    /// - Returns: by how much ``WithdrawalEntry/weight`` of the address's entries has grown; those that leave for it lessen it.
     mutating func add(_ entry: Entry, to address: Hash128) -> Int {
         var entries = byAddress[address] ?? []
         let before = entries.reduce(0) { $0 + $1.withdrawal.weight }

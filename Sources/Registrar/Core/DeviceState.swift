@@ -4,11 +4,16 @@ import Notifications
 package struct DeviceState: Equatable, Sendable {
     /// Of the audiences that are the device's own.
     package static let mostAudiences = 200
+    /// Of the addresses that it has left: with one more, what is on its way to the first of them is withdrawn.
+    static let mostLeft = 8
 
     package var id: DeviceID
     /// The offset of the command that has last changed what a client sees of it.
     package var revision: Int64
     package var address: AddressState = .none
+    /// Those that it has had before, of the same person, in the order in which it has left them. What was meant for the person
+    /// may still be on its way to them.
+    package var left: [LeftAddress] = []
     /// The bundle id or package name.
     package var app: ByteText = ""
     package var environment = PushEnvironment.production
@@ -44,6 +49,17 @@ package struct DeviceState: Equatable, Sendable {
     }
 }
 
+/// An address that a device has had.
+package struct LeftAddress: Equatable, Sendable {
+    package var hash: AddressHash
+    /// When the device has left it.
+    package var at: WallTime
+
+    package init(_ hash: AddressHash, at time: WallTime) {
+        (self.hash, at) = (hash, time)
+    }
+}
+
 /// Where a provider finds a device.
 package struct Address: Equatable, Sendable {
     package let kind: AddressKind
@@ -69,6 +85,15 @@ package enum AddressState: Equatable, Sendable {
     case dead(AddressHash, Death)
     /// Another device has registered it since.
     case claimed(AddressHash, at: WallTime)
+
+    /// The address to which pushes for the device may be on their way; a provider that calls one dead may be wrong.
+    var reached: AddressHash? {
+        switch self {
+        case .live(let address): address.hash
+        case .dead(let hash, _): hash
+        case .claimed, .none: nil
+        }
+    }
 }
 
 /// A provider's word that an address is nobody's.

@@ -39,7 +39,7 @@ extension RegistrarCore {
         }
         var decision = Decision(.erased(devices: ids.count))
         for id in ids {
-            if let device = try table.device(id) { try forget(device, in: &decision) }
+            if let device = try table.device(id) { try forget(device, time, in: &decision) }
         }
         if before != nil {
             table.set(person, nil)

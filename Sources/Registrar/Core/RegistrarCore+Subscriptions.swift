@@ -1,4 +1,5 @@
 import Notifications
+import Pipeline
 import StateStore
 
 extension RegistrarCore {
@@ -19,6 +20,7 @@ extension RegistrarCore {
     ) throws(StoreError) {
         let old = before?.live?.hash
         let new = after.live?.hash
+        var after = after
         var had: Set<ByteText> = []
         if let before { had = try audiences(of: before) }
         var reach = reach
@@ -27,8 +29,13 @@ extension RegistrarCore {
             try claim(new, from: owner, at: offset, time, in: &decision)
             (reach, isOthers) = (.everything, true)
         }
-        if old != new { try leave(old, of: id, withdraws: new == nil || isOthers, in: &decision) }
-        if isOthers, let before { try withdrawDead(before, in: &decision) }
+        if let before, isOthers || before.address.reached != after.address.reached {
+            after.left = before.left.filter { $0.hash != new }
+            if let left = before.address.reached, left != new { after.left.append(LeftAddress(left, at: time)) }
+            let isTheirs = new != nil && !isOthers
+            try withdraw(&after.left, but: isTheirs ? DeviceState.mostLeft : 0, of: id, time, in: &decision)
+        }
+        if let old, old != new { try unsubscribe(old, of: id, in: &decision) }
         if before != after { try set(id, after, in: &decision) }
         guard let address = after.live else { return }
 
@@ -59,24 +66,25 @@ extension RegistrarCore {
         }
     }
 
-    /// The device has this address no more: nothing is sent to it.
-    ///
-    /// - Parameter withdraws: whether what is on its way to it is not sent either.
-    func leave(
-        _ address: AddressHash?, of id: DeviceID, withdraws: Bool = true, in decision: inout Decision
-    ) throws(StoreError) {
-        guard let address, try table.owner(of: address) == id else { return }
+    /// The device has this address no more.
+    func unsubscribe(_ address: AddressHash, of id: DeviceID, in decision: inout Decision) throws(StoreError) {
+        guard try table.owner(of: address) == id else { return }
         try removeSubscriptions(of: address, in: &decision) { _ in true }
-        if withdraws { decision.withdrawals.append(Withdrawal(address, .everything)) }
     }
 
-    /// A provider has said that nobody has the address any more, and may be wrong: what was written before may still be on its
-    /// way to it.
-    func withdrawDead(_ device: DeviceState, in decision: inout Decision) throws(StoreError) {
-        switch device.address {
-        case .dead(let address, _):
-            if try table.owner(of: address) == nil { decision.withdrawals.append(Withdrawal(address, .everything)) }
-        case .live, .claimed, .none: break
+    /// What is on its way to addresses that a device has left is not sent; those that another device has by now are left alone.
+    ///
+    /// - Parameters:
+    ///   - left: in the order in which they were left. What stays in it is not withdrawn, and may be later.
+    ///   - kept: how many stay at most.
+    func withdraw(
+        _ left: inout [LeftAddress], but kept: Int, of id: DeviceID, _ time: WallTime, in decision: inout Decision
+    ) throws(StoreError) {
+        left.removeAll { time - $0.at >= ControlView.longest }
+        while left.count > kept {
+            let address = left.removeFirst().hash
+            guard try table.owner(of: address).map({ $0 == id }) ?? true else { continue }
+            decision.withdrawals.append(Withdrawal(address, .everything))
         }
     }
 
@@ -85,6 +93,7 @@ extension RegistrarCore {
         _ address: AddressHash, from owner: DeviceID, at offset: Int64, _ time: WallTime, in decision: inout Decision
     ) throws(StoreError) {
         guard var state = try table.device(owner) else { return }
+        try withdraw(&state.left, but: 0, of: owner, time, in: &decision)
         state.address = .claimed(address, at: time)
         state.revision = offset
         try set(owner, state, in: &decision)

@@ -2,7 +2,7 @@ import JSONReader
 import Notifications
 
 extension DeviceState {
-    private static let version: Int64 = 1
+    private static let version: Int64 = 2
 
     /// The value of its record. Times are milliseconds since 1970.
     package var json: [UInt8] {
@@ -11,6 +11,7 @@ extension DeviceState {
         list.add("device", ByteText(id.text))
         list.add("revision", revision)
         list.add("address", json: address.document)
+        list.add("left", json: left.isEmpty ? nil : .list(left.map(\.document)))
         list.add("app", app)
         list.add("environment", ByteText(environment.rawValue))
         list.add("locale", locale)
@@ -36,18 +37,36 @@ extension DeviceState {
         guard let members = StateMembers(value, version: Self.version),
             let id = members.text("device").flatMap({ DeviceID($0.text) }), let revision = members.integer("revision"),
             let address = members.object.member("address").flatMap({ AddressState($0) }),
-            let app = members.text("app"), let environment: PushEnvironment = members.one("environment"),
-            let audiences = members.texts("audiences"), let registered = members.time("registered_at"),
-            let seen = members.time("seen_at"), let refreshed = members.time("refreshed_at")
+            let left = members.list("left", of: { LeftAddress($0) }), let app = members.text("app"),
+            let environment: PushEnvironment = members.one("environment"), let audiences = members.texts("audiences"),
+            let registered = members.time("registered_at"), let seen = members.time("seen_at"),
+            let refreshed = members.time("refreshed_at")
         else { return nil }
         self.init(id, revision: revision, registeredAt: registered)
-        (self.address, self.app, self.environment, self.audiences) = (address, app, environment, audiences)
+        (self.address, self.left, self.app) = (address, left, app)
+        (self.environment, self.audiences) = (environment, audiences)
         locale = members.text("locale")
         timeZone = members.text("time_zone")
         person = members.text("person")
         generation = members.integer("generation")
         credential = members.text("credential")
         (seenAt, refreshedAt) = (seen, refreshed)
+    }
+}
+
+extension LeftAddress {
+    fileprivate var document: Document {
+        var list = MemberList()
+        list.add("sha256", ByteText(hash.hex))
+        list.add("at", at)
+        return .object(list.members)
+    }
+
+    fileprivate init?(_ object: JSONValue) {
+        let members = StateMembers(object)
+        guard let hash = members.text("sha256").flatMap({ AddressHash(hex: $0.text) }), let time = members.time("at")
+        else { return nil }
+        self.init(hash, at: time)
     }
 }
 

@@ -29,16 +29,19 @@ struct StateMembers {
     }
 
     /// Nil if it is there and no list of texts.
-    func texts(_ name: StaticString) -> [ByteText]? {
+    func texts(_ name: StaticString) -> [ByteText]? { list(name) { $0.string.map { ByteText(String($0)) } } }
+
+    /// Empty where it is absent; nil if it is there and no list of these.
+    func list<Element>(_ name: StaticString, of element: (JSONValue) -> Element?) -> [Element]? {
         guard let list = object.member(name) else { return [] }
         guard list.isArray else { return nil }
-        var texts: [ByteText] = []
+        var found: [Element] = []
         var elements = list.elements
-        while let element = elements.next() {
-            guard let text = element.string else { return nil }
-            texts.append(ByteText(String(text)))
+        while let value = elements.next() {
+            guard let value = element(value) else { return nil }
+            found.append(value)
         }
-        return texts
+        return found
     }
 }
 

@@ -57,6 +57,11 @@ struct OwnWrites {
         note(Own(command: entry.by.command, mark: entry.mark), of: ByteText(entry.theirs.key.text))
     }
 
+    /// It cannot be written.
+    mutating func giveUp(_ entry: Overwritten) {
+        overwritten[ByteText(entry.theirs.key.text)] = nil
+    }
+
     /// Everything from there on is read again.
     mutating func note(_ doubt: Doubt, of key: ByteText) {
         note(doubt.own, of: key)

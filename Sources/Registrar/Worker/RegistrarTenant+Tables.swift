@@ -155,7 +155,7 @@ extension RegistrarTenant {
         guard isDue || fold.table.pendingCount >= RegistrarTable.mostPending else { return true }
         nextFlush = context.now + .seconds(10)
         let now = context.clock.now()
-        if context.feed.isFresh(within: .seconds(10), now: context.now) { fold.time = now }
+        if context.feed.hasEverything(since: context.now - .seconds(10)) { fold.time = now }
         if fold.table.pendingCount > 0 || fold.time - fold.storedTime > RegistrarFold.storesAgain { try fold.flush() }
         guard abs(now - fold.time) <= context.log.largestTableAge else {
             logger.notice(

@@ -36,6 +36,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
     private var own = OwnWrites()
     /// What the open transaction writes again.
     private var restoring: [OwnWrites.Overwritten] = []
+    /// Until all is there again each is written in a transaction of its own, to find out which one cannot be.
+    private var restoresAlone = false
     /// The commands below are decided one in a transaction, to find out which one cannot be written.
     private var aloneBelow: Int64 = 0
     /// Commands of which what follows cannot be written.
@@ -99,7 +101,9 @@ struct RegistrarTenant: ~Copyable, Tenant {
     mutating func act(_ time: TransactionTime) throws -> Bool {
         // What the group has no offset for yet is passed first.
         guard let fold, next >= firstUndecided else { return false }
-        restoring = Array(own.overwritten.values.prefix(context.configuration.commitMaxRecords))
+        if own.overwritten.isEmpty { restoresAlone = false }
+        let most = restoresAlone ? 1 : context.configuration.commitMaxRecords
+        restoring = Array(own.overwritten.values.prefix(most))
         for entry in restoring {
             try transaction.write(ProducerRecord(entry), to: Output.subscriptions.rawValue)
             fold.table.set(entry.theirs.key, entry.theirs.entry)
@@ -122,6 +126,7 @@ struct RegistrarTenant: ~Copyable, Tenant {
     }
 
     private var isFull: Bool {
+        if restoresAlone, !restoring.isEmpty { return true }
         let most = next <= aloneBelow ? 1 : context.configuration.commitMaxEvents
         return open.commands >= most || open.records >= context.configuration.commitMaxRecords
     }
@@ -174,6 +179,13 @@ struct RegistrarTenant: ~Copyable, Tenant {
 
     /// - Returns: false where the command that is to blame was refused already.
     private mutating func blame() -> Bool {
+        if let only = restoring.first {
+            defer { restoresAlone = true }
+            guard open.commands == 0, restoring.count == 1 else { return true }
+            own.giveUp(only)
+            logger.error("what was subscribed meanwhile for a device that was dead cannot be written again")
+            return true
+        }
         aloneBelow = max(aloneBelow, next)
         guard open.commands == 1, let command = open.last else { return true }
         return unwritable.insert(command).inserted

@@ -42,8 +42,6 @@ final class SubscriptionFeed: Sendable {
     /// Whether the topic has other partitions, or ends before what was read of it.
     var isOther: Bool { state.withLock { $0.isOther } }
 
-    func isFresh(within age: Duration, now: ContinuousClock.Instant) -> Bool { hasEverything(since: now - age) }
-
     /// Whether everything was read that was there at this time.
     func hasEverything(since time: ContinuousClock.Instant) -> Bool {
         state.withLock { $0.freshSince.map { $0 >= time } ?? false }

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 DAY_MS = 86_400_000
 MOST_AUDIENCES = {"device": 200, "person": 1_000}
+# Of the addresses that a device has left, and for how long they are known.
+MOST_LEFT, LEFT_MS = 8, 28 * DAY_MS
 # Of each kind of address: the platform, and what a subscription says of the kind.
 KINDS = {"registration_token": ("fcm", None), "installation_id": ("fcm", "installation_id"), "apns_token": ("apns", None)}
 # What no client sees of a device, or what changes without a revision.
@@ -42,6 +44,12 @@ def live(state):
 def hash_of(state):
     address = live(state)
     return sha256(address["value"]) if address else None
+
+
+def reached(state):
+    """The hash of the address to which pushes may be on their way: a provider that calls it dead may be wrong."""
+    address = state["address"]
+    return address["sha256"] if address["state"] == "dead" else hash_of(state)
 
 
 def with_members(state, **members):
@@ -162,7 +170,7 @@ class Decisions:
 
     def _made(self, name):
         times = dict.fromkeys(("registered_at", "seen_at", "refreshed_at"), self.time)
-        return {"version": 1, "device": name, "address": {"state": "none"}, "app": ""} | times
+        return {"version": 2, "device": name, "address": {"state": "none"}, "app": ""} | times
 
     def _changed(self, state, command):
         """The device as the command has it; of a whole one what is absent is removed."""
@@ -193,9 +201,12 @@ class Decisions:
         """An address belongs to one device; the one that had it is told so."""
         old, new = hash_of(before), hash_of(after)
         owner = self.owners.get(new)
-        if owner not in (None, name):
+        is_claimed = owner not in (None, name)
+        if is_claimed:
             claimed = {"state": "claimed", "sha256": new, "at": self.time}
-            self._set_device(owner, self.devices[owner] | {"address": claimed, "revision": self.offset})
+            self._set_device(owner, with_members(self.devices[owner], address=claimed, revision=self.offset, left=None))
+        if before:
+            after = self._with_left(before, after, is_claimed or before.get("person") != after.get("person"))
         # Whom a rotation has taken over is no joiner.
         moved = self._audiences(before) if old and old != new else set()
         if before != after:
@@ -204,6 +215,16 @@ class Decisions:
             self._subscribe(old)
         if new:
             self._subscribe(new, moved, after["registered_at"])
+
+    def _with_left(self, before, after, is_others):
+        """The addresses that it has left; those of another person, or of a device without one, are withdrawn at once."""
+        old, new = reached(before), reached(after)
+        if old == new and not is_others:
+            return after
+        left = [*before.get("left", []), *([{"sha256": old, "at": self.time}] if old and old != new else [])]
+        left = [each for each in left if each["sha256"] != hash_of(after) and self.time - each["at"] < LEFT_MS]
+        is_kept = hash_of(after) and not is_others
+        return with_members(after, left=left[-MOST_LEFT:] if left and is_kept else None)
 
     def _forget(self, name):
         address = hash_of(self.devices[name])

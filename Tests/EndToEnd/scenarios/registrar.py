@@ -319,7 +319,7 @@ def withdrawn(harness):
     settings = world.settings("a") | stand_in.settings()
     daemon = world.registrar("a", Everything)
     daemon.configure(settings)
-    phones = {number: (f"installation-000{number}", f"token-{number}", sha256(f"token-{number}")) for number in range(1, 7)}
+    phones = {number: (f"installation-000{number}", f"token-{number}", sha256(f"token-{number}")) for number in range(1, 8)}
 
     def login(number, person, *audiences):
         return register(*phones[number][:2], *audiences, person=person)
@@ -354,12 +354,20 @@ def withdrawn(harness):
             register("installation-0009", "token-3", "channel/offers", person="33"),
             command(action="erase_person", person="14"),
             command(action="delete_device", device=phones[5][0]),
+            # It has another address when it is logged out.
+            command(
+                action="change_device",
+                device=phones[7][0],
+                whole=False,
+                address={"kind": "registration_token", "value": "token-77"},
+            ),
+            command(action="change_device", device=phones[7][0], whole=False, person=None),
         )
         world.wait_until_decided()
         harness.command("deliver", "resume", "fcm", settings=settings)
         wait_for_daemons("all have ended", lambda: len(outcomes(waiting)) == len(phones), [daemon])
         cancelled = ("cancelled", "withdrawn")
-        expect("what became of it", outcomes(waiting), dict.fromkeys(range(1, 6), cancelled) | {6: ("accepted", None)})
+        expect("what became of it", outcomes(waiting), dict.fromkeys(phones, cancelled) | {6: ("accepted", None)})
         # An old copy of the subscriptions does not bring an erased person back.
         old = [
             subscription("14", "token-4", audience="user/14", registered_at="2026-01-01T00:00:00Z"),
@@ -387,7 +395,7 @@ def withdrawn(harness):
             if number != 6 and phone[2] in orders[name]
         }
         expect("requests at the provider that a logout forbids", asked & forbidden, set())
-        expect("the header of a push", dict(orders[last][phones[1][2]].headers)["command"], str(len(phones) + 5).encode())
+        expect("the header of a push", dict(orders[last][phones[1][2]].headers)["command"], str(len(phones) + 7).encode())
     finally:
         stand_in.end()
     world.verify()
