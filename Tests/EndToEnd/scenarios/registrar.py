@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -243,6 +244,55 @@ def too_large(harness):
     expect("verdicts", [each["verdict"] for each in verdicts], ["created", "refused", "created", "created", "unchanged"])
     expect("the problem", verdicts[1]["problems"][0].startswith("what follows from it is too much"), True)
     world.verify()
+
+
+@scenario(
+    "what the broker refuses to have written again is given up, with a line, and the next commands are decided", background=True
+)
+def not_restored(harness):
+    world = RegistrarWorld(harness, "registrar-not-restored")
+    registrar = world.registrar("a").start()
+    topic, numbers = world.topics["subscriptions"], iter(range(1, 1_000))
+    chance = random.Random(f"not restored {harness.seed}")
+
+    phone = register("installation-0001", "token-of-a-phone", "place/7")
+
+    def bury(token, at):
+        """A provider's word that it is dead, after others that are decided in the same transaction."""
+        evidence = {"by": "sender", "platform": "fcm", "reason": "UNREGISTERED", "address_sha256": sha256(token), "at": at}
+        world.send(*[phone] * 200, command(action="bury_address", **evidence))
+
+    def is_dead():
+        world.wait_until_decided()
+        return world.verdicts()[-1]["verdict"] == "changed"
+
+    def is_marked(marker):
+        bury(marker, now_ms())
+        return is_dead()
+
+    def is_given_up():
+        """Somebody subscribes a dead device once more, and it may be that the registrar hears of its death first."""
+        token, marker = (f"{kind}-{next(numbers)}" for kind in ("token", "marker"))
+        world.cluster.configure(topic, {"max.message.bytes": "100000"})
+        world.cluster.produce(topic, [subscription("7", token), subscription("7", marker)])
+        # In the order of the partition it knows both then.
+        wait_for_daemons("it knows them", lambda: is_marked(marker), [registrar])
+        registrar.signal(signal.SIGSTOP)
+        bury(token, now_ms())
+        world.cluster.produce(topic, [subscription("7", token, note=chance.randbytes(2_000).hex())])
+        world.cluster.configure(topic, {"max.message.bytes": "1000"})
+        registrar.signal(signal.SIGCONT)
+        if not is_dead():
+            return False
+        # The broker may still have taken it.
+        wait_for_daemons("it ends", lambda: registrar.has_line("written again"), [registrar])
+        return registrar.has_line("cannot be written again")
+
+    wait_for_daemons("it gives something up", is_given_up, [registrar], 60)
+    world.send(register("installation-0002", "token-of-another", "place/7"))
+    world.wait_until_decided()
+    registrar.stop()
+    expect("the next command", world.verdicts()[-1]["verdict"], "created")
 
 
 @scenario("subscriptions that others have written are adopted: the whole device replaces them, and others' stay", background=True)
