@@ -23,6 +23,8 @@ class Decision(NamedTuple):
     people: list
     # By key a value and the header `since`.
     subscriptions: dict
+    # By the SHA-256 of an address: of which audiences older pushes are not sent to it any more; None: of all.
+    withdrawals: dict
 
 
 def sha256(text):
@@ -53,7 +55,9 @@ class Decisions:
     """The registrar's state between two commands, and how it came to be."""
 
     def __init__(self):
-        self.devices, self.people, self.erased = {}, {}, {}
+        self.devices, self.people = {}, {}
+        # By person the time of the last erasure; and the offsets of all, with their persons.
+        self.erased, self.erasures = {}, {}
         # By the SHA-256 of an address: whose it is, and its subscriptions by key.
         self.owners, self.subscriptions = {}, {}
         # By resource, such as devices/NAME: pairs of a command's offset and what it has been since.
@@ -64,10 +68,10 @@ class Decisions:
     def decide(self, record):
         """The decision about the next record of the topic of commands."""
         command, self.offset, self.time = json.loads(record.value), record.offset, record.timestamp
-        self.device_records, self.person_records, self.subscription_records = [], [], {}
+        self.device_records, self.person_records, self.subscription_records, self.withdrawals = [], [], {}, {}
         action = getattr(self, "_" + command["action"])
         verdict = {"version": 1, "command": record.offset} | action(command)
-        decision = Decision(verdict, self.device_records, self.person_records, self.subscription_records)
+        decision = Decision(verdict, self.device_records, self.person_records, self.subscription_records, self.withdrawals)
         self.decided[record.offset], self.times[record.offset] = decision, record.timestamp
         return decision
 
@@ -156,6 +160,7 @@ class Decisions:
         if name in self.people:
             self._set_person(name, None)
         self.erased[name] = self.time
+        self.erasures[self.offset] = name
         return {"verdict": "erased", "devices": len(devices)}
 
     # What a device becomes.
@@ -198,18 +203,36 @@ class Decisions:
             self._set_device(owner, self.devices[owner] | {"address": claimed, "revision": self.offset})
         # Whom a rotation has taken over is no joiner.
         moved = self._audiences(before) if old and old != new else set()
+        # What was for another person is not shown to this one.
+        is_others = owner not in (None, name) or (before or {}).get("person") != after.get("person")
+        if before and is_others:
+            self._withdraw_dead(before)
         if before != after:
             self._set_device(name, after)
         if old and old != new:
             self._subscribe(old)
+            if is_others or not new:
+                self.withdrawals[old] = None
         if new:
+            lost = self.subscriptions.get(new, {}).keys() - self.wanted(new).keys()
+            lost = {key.rpartition("|")[0] for key in lost if key.startswith(("place/", "user/"))}
+            if is_others and lost:
+                self.withdrawals[new] = lost
             self._subscribe(new, moved, after["registered_at"])
 
     def _forget(self, name):
         address = hash_of(self.devices[name])
+        self._withdraw_dead(self.devices[name])
         self._set_device(name, None)
         if address:
             self._subscribe(address)
+            self.withdrawals[address] = None
+
+    def _withdraw_dead(self, state):
+        """Its provider may be wrong."""
+        address = state["address"]
+        if address["state"] == "dead" and address["sha256"] not in self.owners:
+            self.withdrawals[address["sha256"]] = None
 
     def _set_device(self, name, state):
         address = hash_of(self.devices.pop(name, None))
@@ -263,7 +286,7 @@ class Decisions:
 
     def _is_repeated_logout(self, command, before):
         logout = {"person": None, "whole": False}
-        envelope = ("version", "by", "issued_at", "action", "device", "if_revision", "if_exists")
+        envelope = ("version", "by", "issued_at", "action", "device", "if_revision", "if_exists", "if_person")
         rest = {name: value for name, value in command.items() if name not in envelope}
         return kind_of(command["by"]) == "user" and "person" not in before and rest == logout
 
@@ -290,6 +313,9 @@ class Decisions:
         if author == "device" and not (before and only_reduces(command, before, after)):
             return refused("not_by_credential")
         if author == "user" and person not in (None, command["by"].removeprefix("user:")):
+            return refused("not_this_device")
+        shown, address = (command.get("address") or {}).get("value"), live(before)
+        if author == "user" and "new_credential" in command and address and shown != address["value"]:
             return refused("not_this_device")
         return refusal_of_audiences(after["audiences"], MOST_AUDIENCES["device"])
 
@@ -329,6 +355,9 @@ def only_reduces(command, before, after):
 
 
 def refusal_of_condition(command, before):
+    person = (before or {}).get("person")
+    if command.get("if_person", person) != person:
+        return refused("not_found")
     revision = before["revision"] if before else None
     holds = command.get("if_revision", revision) == revision and command.get("if_exists", before is not None) == (
         before is not None
@@ -377,7 +406,11 @@ def check_decisions(registry, report):
             at = next((at for at, pair in enumerate(zip(found, wanted)) if pair[0] != pair[1]), min(len(found), len(wanted)))
             sentence = f"record {at} of {len(found)} and {len(wanted)}: {found[at : at + 1]}, expected {wanted[at : at + 1]}"
             report.add(f"the records of {kind} are not what the commands say", sentence)
+    erasures = [(sha256(name).encode(), {"version": 1, "at": decisions.times[at]}) for at, name in decisions.erasures.items()]
+    if [(each.key, json.loads(each.value)) for each in registry.erasures] != erasures:
+        report.add("the erasures are not those of the commands", f"{len(registry.erasures)}, expected {len(erasures)}")
     check_written(registry.subscriptions, decided, report)
+    check_withdrawals(registry.control, decided, report)
     check_repeats(registry, report)
     return decisions
 
@@ -403,6 +436,23 @@ def check_written(records, decided, report):
                 report.add("a command's subscriptions are not what it says", sentence)
     for command in found:
         report.add("subscriptions are of no command", str(command))
+
+
+def check_withdrawals(records, decided, report):
+    """Each command withdraws what its device, or its address, has lost."""
+    found = {}
+    for record in records:
+        kind, _, rest = record.key.decode().partition("/")
+        if kind == "address":
+            found[rest] = frozenset(json.loads(record.value).get("audiences_sha256", [])) or None
+    wanted = {}
+    for decision in decided:
+        for address, audiences in decision.withdrawals.items():
+            wanted[f"{address}/{decision.verdict['command']}"] = audiences and frozenset(map(sha256, audiences))
+    for name in found.keys() | wanted.keys():
+        if name not in found or name not in wanted or found[name] != wanted[name]:
+            sentence = f"{name}: {found.get(name, 'none')}, expected {wanted.get(name, 'none')}"
+            report.add("what is withdrawn is not what the commands say", sentence)
 
 
 def check_repeats(registry, report):
