@@ -217,9 +217,9 @@ def fits(exchange, command, decisions, offset):
     if exchange.method == "DELETE":
         return exchange.status == 204
     if exchange.status == 204:
-        # It was done, and the device was another person's before the answer: what it has is not for the user.
+        # It was done, and by then the device is nobody's, or another person's: what it has is not for the user.
         member, value = exchange.only or (None, None)
-        others = [at for at, state in decisions.history[exchange.resource] if at > offset and state and state.get(member) != value]
+        others = [at for at, state in decisions.history[exchange.resource] if at >= offset and state and state.get(member) != value]
         return member == "person" and any(decisions.times[at] <= exchange.ended * 1000 for at in others)
     if exchange.status == 404:
         # It was done, and the device was deleted before the answer.
@@ -302,8 +302,8 @@ def check_state(exchange, answer, spans, bound, report):
         report.add("what was shown never was so", f"{exchange}: {answer}")
     elif max(ends) <= bound:
         report.add("what was shown is older than what was told", f"{exchange}: {answer}, gone at {max(ends)}, told of {bound}")
-    if exchange.author.get("by", "").startswith("device:") and "person_audiences" in (answer or {}):
-        report.add("a credential was shown what is the person's", f"{exchange}: {answer}")
+    if exchange.author.get("by", "").startswith("device:") and (answer or {}).get("person_audiences"):
+        report.add("a credential was shown what its person is granted", f"{exchange}: {answer}")
 
 
 def check_logged_out(exchange, before, spans, decisions, report):

@@ -26,6 +26,6 @@ def check_pushes(dispatched, outcomes, requests, answered, decisions, report):
         ]
         if outcomes[name] != "accepted" and not (ends and outcomes[name] == "cancelled"):
             report.add("a push that nobody withdraws was not sent", f"{record.source} {name}: {outcomes[name]}")
-        late = [each for each in requests[name] if each.time > min(ends, default=float("inf")) + SOON]
+        late = [each for each in requests.get(name, ()) if each.time > min(ends, default=float("inf")) + SOON]
         if late:
             report.add("a push is sent after its device was told to be logged out", f"{record.source} {name}: {late}, told {ends}")

@@ -42,8 +42,8 @@ GRANTS = fixed_dictionaries({}, optional=TEXTS | {"audiences": AUDIENCES})
 WAY = tuples(PROCESS, booleans()).map(lambda each: Way(*each))
 ON_A_CONDITION = sampled_from([None, None, None, None, "known", "old", "any", "new"])
 ANY_WAY = tuples(PROCESS, booleans(), ON_A_CONDITION).map(lambda each: Way(*each))
-# Who asks: the backend, a person, or the credential of the device, with the secret of another one, or of another device.
-WHO = sampled_from([None, None, None, *PERSONS, *PERSONS, "its own", "its own", "its own", "a wrong secret", "another device"])
+# Who asks: the backend, a person, of whom one is that of the device, or a credential, of which one is that of the device.
+WHO = sampled_from([None] * 3 + ["its person"] * 3 + PERSONS + ["its credential"] * 4 + ["a wrong secret", "another device"])
 # How the app's counter of its changes goes on; None: the app does not count.
 GENERATION = sampled_from([None, None, None, 1, 1, 0, -1])
 
@@ -62,14 +62,6 @@ class Over(BaseException):
 def calmly():
     """Only some steps after the last disturbance, and after the beginning: what is drawn in an example depends on nothing else."""
     return precondition(lambda machine: machine.calm_steps >= CALM_STEPS)
-
-
-def by(way, who, device):
-    """`who` of `WHO` asks something about the device."""
-    other = DEVICES[DEVICES.index(device) - 1]
-    credential = {"its own": (device, None), "a wrong secret": (device, other), "another device": (other, None)}
-    who, secret_of = credential.get(who, (who, None))
-    return way._replace(who=who, secret_of=secret_of)
 
 
 class Rules(RuleBasedStateMachine):
@@ -113,25 +105,25 @@ class Rules(RuleBasedStateMachine):
 
     @rule(device=DEVICE, way=ANY_WAY, who=WHO, members=CHANGES)
     def change(self, device, way, who, members):
-        self.clients.ask(by(way, who, device), "PATCH", "devices", device, body=members)
+        self.clients.ask(self.by(way, who, device), "PATCH", "devices", device, body=members)
 
     @rule(device=DEVICE, way=ANY_WAY, who=WHO, method=sampled_from(["PUT", "DELETE"]), audience=AUDIENCE)
     def add_or_remove(self, device, way, who, method, audience):
-        self.clients.ask(by(way, who, device), method, "devices", device, "audiences", audience)
+        self.clients.ask(self.by(way, who, device), method, "devices", device, "audiences", audience)
 
     @rule(device=DEVICE, way=ANY_WAY, who=WHO)
     def log_out(self, device, way, who):
-        self.clients.ask(by(way, who, device), "DELETE", "devices", device, "person")
+        self.clients.ask(self.by(way, who, device), "DELETE", "devices", device, "person")
 
     @rule(person=PERSON, device=sampled_from([[each] for each in DEVICES] + [[]]), way=WAY, who=WHO, is_own=booleans())
     def log_out_elsewhere(self, person, device, way, who, is_own):
         """On one device, or on each."""
-        way = way._replace(who=person) if is_own else by(way, who, DEVICES[0])
+        way = way._replace(who=person) if is_own else self.by(way, who, DEVICES[0])
         self.clients.ask(way, "DELETE", "people", person, "devices", *device)
 
     @rule(device=DEVICE, way=ANY_WAY, who=WHO)
     def delete(self, device, way, who):
-        self.clients.ask(by(way, who, device), "DELETE", "devices", device)
+        self.clients.ask(self.by(way, who, device), "DELETE", "devices", device)
 
     @rule(
         way=WAY,
@@ -152,10 +144,10 @@ class Rules(RuleBasedStateMachine):
 
     @rule(person=PERSON, way=ANY_WAY, who=WHO, is_own=booleans(), members=GRANTS)
     def change_person(self, person, way, who, is_own, members):
-        way = way._replace(who=person) if is_own else by(way, who, DEVICES[0])
+        way = way._replace(who=person) if is_own else self.by(way, who, DEVICES[0])
         self.clients.ask(way, "PATCH", "people", person, body=members)
 
-    @rule(person=PERSON, way=ANY_WAY, who=sampled_from([None, None, None, *PERSONS]))
+    @rule(person=PERSON, way=ANY_WAY, who=sampled_from([None] * 5 + PERSONS[:1]))
     def erase(self, person, way, who):
         self.clients.ask(way._replace(who=who), "DELETE", "people", person)
 
@@ -176,11 +168,11 @@ class Rules(RuleBasedStateMachine):
 
     @rule(device=DEVICE, process=PROCESS, who=WHO)
     def look(self, device, process, who):
-        self.clients.ask(by(Way(process), who, device), "GET", "devices", device)
+        self.clients.ask(self.by(Way(process), who, device), "GET", "devices", device)
 
     @rule(person=PERSON, process=PROCESS, who=WHO, what=sampled_from([[], ["audiences"], ["devices"]]))
     def look_at_person(self, person, process, who, what):
-        self.clients.ask(by(Way(process), who, DEVICES[0]), "GET", "people", person, *what)
+        self.clients.ask(self.by(Way(process), who, DEVICES[0]), "GET", "people", person, *what)
 
     @rule(audience=sampled_from(PLACES + CHANNELS + [f"user/{person}" for person in PERSONS]))
     def send_pushes(self, audience):
@@ -232,6 +224,13 @@ class Rules(RuleBasedStateMachine):
     def disturb(self, *arguments):
         self.calm_steps = 0
         self.world.disturb(*arguments)
+
+    def by(self, way, who, device):
+        """`who` of `WHO` asks something about the device."""
+        other, person = DEVICES[DEVICES.index(device) - 1], self.body(device).get("person", PERSONS[0])
+        pairs = {"its credential": (device, None), "a wrong secret": (device, other), "another device": (other, None)}
+        who, secret_of = (pairs | {"its person": (person, None)}).get(who, (who, None))
+        return way._replace(who=who, secret_of=secret_of)
 
     def body(self, device):
         """What its app has last sent."""

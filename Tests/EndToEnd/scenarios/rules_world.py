@@ -217,6 +217,8 @@ class RulesWorld(RegistrarWorld):
         report.print()
         statuses = collections.Counter(each.code or each.status for each in self.exchanges if each.commands)
         print(f"   told: {dict(statuses)}; {dict(self.counts)}", flush=True)
+            (each.author.get("by", "?").split(":")[0], each.method, each.kind, each.status) for each in self.exchanges
+        )
         check(report)
         for desk in self.desks:
             self.expect_shown(desk, decisions)
