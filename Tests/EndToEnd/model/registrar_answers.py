@@ -216,15 +216,13 @@ def fits(exchange, command, decisions, offset):
         return shown == {"person": command["person"], "devices": verdict["devices"]} and exchange.answer["erased_at"] in times
     if exchange.method == "DELETE":
         return exchange.status == 204
-    if exchange.status == 204:
-        # It was done, and by then the device is nobody's, or another person's: what it has is not for the user.
+    if exchange.status in (204, 404):
+        # It was done, and by then the device is nobody's, or another person's: what it has is not for the user. Or it is deleted.
         member, value = exchange.only or (None, None)
-        others = [at for at, state in decisions.history[exchange.resource] if at >= offset and state and state.get(member) != value]
-        return member == "person" and any(decisions.times[at] <= exchange.ended * 1000 for at in others)
-    if exchange.status == 404:
-        # It was done, and the device was deleted before the answer.
-        deleted = [at for at, state in decisions.history[exchange.resource] if at > offset and state is None]
-        return any(decisions.times[at] <= exchange.ended * 1000 for at in deleted)
+        states = states_from(offset, exchange.ended, spans_of(decisions.history[exchange.resource]), decisions)
+        if exchange.status == 404:
+            return None in states
+        return member == "person" and any(state and state.get(member) != value for state in states)
     # A secret is told by the answer to the command that has made it, and by no other one.
     secret = exchange.answer.get("secret")
     is_told = command.get("new_credential") == (sha256(secret) if secret else None)
@@ -289,6 +287,11 @@ def spans_of(history):
     return [(state, at, end) for (at, state), end in zip(history, ends, strict=True)]
 
 
+def states_from(offset, ended, spans, decisions):
+    """What a resource has been from an offset on, until a time."""
+    return [state for state, at, end in spans if end > offset and decisions.times.get(at, 0) <= ended * 1000]
+
+
 def check_state(exchange, answer, spans, bound, report):
     """The resource has been as it was shown, at the offset `bound` or later."""
     member, value = exchange.only or (None, None)
@@ -310,7 +313,7 @@ def check_logged_out(exchange, before, spans, decisions, report):
     """No device is the person's all the time from before the request, `before` being decided by then, until its answer."""
     resource, person = exchange.resource, parts(exchange.path)[1]
     for name in [resource] if resource.startswith("devices/") else [each for each in spans if each.startswith("devices/")]:
-        states = [state for state, at, end in spans[name] if end > before and decisions.times.get(at, 0) <= exchange.ended * 1000]
+        states = states_from(before, exchange.ended, spans[name], decisions)
         if all(state and state.get("person") == person for state in states):
             report.add("a person is logged in after the logout", f"{exchange}: {name}")
 

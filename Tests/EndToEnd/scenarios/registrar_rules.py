@@ -16,9 +16,9 @@ SIZES = {"steps": 300}
 # After so many the log is verified, and whom a push reaches.
 STEPS_OF_A_PART = 1_000
 # Hypothesis chooses anew which rules there are after so many.
-STEPS_OF_AN_EXAMPLE = 50
+STEPS_OF_AN_EXAMPLE = 25
 # Before a disturbance, at least.
-CALM_STEPS = 30
+CALM_STEPS = 22
 
 ADDRESSES = [{"kind": "registration_token", "value": f"token-{number}"} for number in range(4)]
 ADDRESSES += [{"kind": "installation_id", "value": f"fid-{number}"} for number in range(4)]
@@ -82,8 +82,10 @@ class Rules(RuleBasedStateMachine):
 
     @initialize(device=DEVICE, process=PROCESS, members=MEMBERS)
     def begin(self, device, process, members):
-        """There is something to be repeated: Hypothesis does little else in its first, simplest example, whose rule has the fewest
-        arguments and the first name."""
+        """Each person has a new token, and there is something to be repeated: Hypothesis does little else in its first, simplest
+        example, whose rule has the fewest arguments and the first name."""
+        for person in PERSONS:
+            self.clients.renew(person)
         self.clients.put(Way(process), device, body_of(device, **members))
 
     @rule(device=DEVICE, way=ANY_WAY, members=MEMBERS, generation=GENERATION)

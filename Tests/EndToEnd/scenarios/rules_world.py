@@ -240,6 +240,7 @@ class RulesWorld(RegistrarWorld):
         requests = collections.defaultdict(list)
         for each in read_requests(self.stand_in.log):
             requests[each.message, each.device].append(each)
+
         check_pushes(dispatched, found, requests, answered, decisions, report)
         report.counts |= {"pushes": len(found), "withdrawn pushes": list(found.values()).count("cancelled")}
 
