@@ -22,7 +22,7 @@ from harness.waiting import PATIENCE, Skipped, expect, now_ms
 from harness.world import check
 from model.pushes import read_requests
 from model.registrar import Registry, sha256, verify_registry
-from model.registrar_decisions import check_decisions
+from model.registrar_records import check_decisions
 from model.report import Report
 
 TOPICS = (

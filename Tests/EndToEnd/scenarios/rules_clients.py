@@ -10,7 +10,7 @@ from model.registrar import sha256
 from model.registrar_answers import DONE
 from model.registrar_requests import asks
 from scenarios.registrar import user_token
-from scenarios.rules_world import DEVICES
+from scenarios.rules_world import DEVICES, PERSONS
 
 # What no registrar takes of audiences.
 REFUSED = [["user/person 1"], [f"place/{number}" for number in range(201)]]
@@ -44,6 +44,8 @@ class Clients:
         self.requests = []
         # By person, when the newest token was issued, and the token.
         self.tokens = {}
+        for person in PERSONS:
+            self.renew(person)
 
     def renew(self, person):
         """It was issued in a whole second: the shop's clock is ahead, so that it is newer than an erasure before."""

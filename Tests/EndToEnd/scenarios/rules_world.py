@@ -22,7 +22,7 @@ from harness.world import check
 from model.pushes import read_requests
 from model.registrar import verify_registry
 from model.registrar_answers import DONE, Exchange, check_answers, check_lasting, shown_in_the_end
-from model.registrar_decisions import check_addresses, check_decisions
+from model.registrar_records import check_addresses, check_decisions
 from model.registrar_requests import parts
 from model.withdrawals import check_pushes
 from scenarios.registrar import SECRET, Desk, Registrar, RegistrarWorld
@@ -240,7 +240,6 @@ class RulesWorld(RegistrarWorld):
         requests = collections.defaultdict(list)
         for each in read_requests(self.stand_in.log):
             requests[each.message, each.device].append(each)
-
         check_pushes(dispatched, found, requests, answered, decisions, report)
         report.counts |= {"pushes": len(found), "withdrawn pushes": list(found.values()).count("cancelled")}
 

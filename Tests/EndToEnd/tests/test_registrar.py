@@ -11,7 +11,8 @@ from model.pushes import Request
 from model.records import Record
 from model.registrar import verify_registry
 from model.registrar_answers import check_answers, check_lasting, document
-from model.registrar_decisions import Decision, check_addresses, check_decisions, sha256
+from model.registrar_decisions import Decision, sha256
+from model.registrar_records import check_addresses, check_decisions
 from model.report import Report
 from model.withdrawals import SOON, check_pushes
 from tests.sample_registrar import SampleRegistrar
