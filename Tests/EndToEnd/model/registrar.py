@@ -15,7 +15,9 @@ class Registry:
     verdicts: list
     devices: list
     people: list
+    erasures: list
     subscriptions: list
+    control: list
     # The keys of subscriptions that somebody else has written, to addresses that no command names.
     others: set = field(default_factory=set)
 

@@ -25,6 +25,8 @@ class Decision(NamedTuple):
     people: list
     # By key a value and the header `since`.
     subscriptions: dict
+    # By the SHA-256 of an address: of which audiences older pushes are not sent to it any more; None: of all.
+    withdrawals: dict
 
 
 def sha256(text):
@@ -61,7 +63,9 @@ class Decisions:
     """The registrar's state between two commands, and how it came to be."""
 
     def __init__(self):
-        self.devices, self.people, self.erased = {}, {}, {}
+        self.devices, self.people = {}, {}
+        # By person the time of the last erasure; and the offsets of all, with their persons.
+        self.erased, self.erasures = {}, {}
         # By the SHA-256 of an address: whose it is, and its subscriptions by key.
         self.owners, self.subscriptions = {}, {}
         # By resource, such as devices/NAME: pairs of a command's offset and what it has been since.
@@ -72,10 +76,10 @@ class Decisions:
     def decide(self, record):
         """The decision about the next record of the topic of commands."""
         command, self.offset, self.time = json.loads(record.value), record.offset, record.timestamp
-        self.device_records, self.person_records, self.subscription_records = [], [], {}
+        self.device_records, self.person_records, self.subscription_records, self.withdrawals = [], [], {}, {}
         action = getattr(self, "_" + command["action"])
         verdict = {"version": 1, "command": record.offset} | action(command)
-        decision = Decision(verdict, self.device_records, self.person_records, self.subscription_records)
+        decision = Decision(verdict, self.device_records, self.person_records, self.subscription_records, self.withdrawals)
         self.decided[record.offset], self.times[record.offset] = decision, record.timestamp
         return decision
 
@@ -164,6 +168,7 @@ class Decisions:
         if name in self.people:
             self._set_person(name, None)
         self.erased[name] = self.time
+        self.erasures[self.offset] = name
         return {"verdict": "erased", "devices": len(devices)}
 
     # What a device becomes.
@@ -209,11 +214,21 @@ class Decisions:
             after = self._with_left(before, after, is_claimed or before.get("person") != after.get("person"))
         # Whom a rotation has taken over is no joiner.
         moved = self._audiences(before) if old and old != new else set()
+        # What was for another person is not shown to this one.
+        is_others = owner not in (None, name) or (before or {}).get("person") != after.get("person")
+        if before and is_others:
+            self._withdraw_dead(before)
         if before != after:
             self._set_device(name, after)
         if old and old != new:
             self._subscribe(old)
+            if is_others or not new:
+                self.withdrawals[old] = None
         if new:
+            lost = self.subscriptions.get(new, {}).keys() - self.wanted(new).keys()
+            lost = {key.rpartition("|")[0] for key in lost if key.startswith(("place/", "user/"))}
+            if is_others and lost:
+                self.withdrawals[new] = lost
             self._subscribe(new, moved, after["registered_at"])
 
     def _with_left(self, before, after, is_others):
@@ -228,9 +243,17 @@ class Decisions:
 
     def _forget(self, name):
         address = hash_of(self.devices[name])
+        self._withdraw_dead(self.devices[name])
         self._set_device(name, None)
         if address:
             self._subscribe(address)
+            self.withdrawals[address] = None
+
+    def _withdraw_dead(self, state):
+        """Its provider may be wrong."""
+        address = state["address"]
+        if address["state"] == "dead" and address["sha256"] not in self.owners:
+            self.withdrawals[address["sha256"]] = None
 
     def _set_device(self, name, state):
         address = hash_of(self.devices.pop(name, None))
@@ -284,7 +307,7 @@ class Decisions:
 
     def _is_repeated_logout(self, command, before):
         logout = {"person": None, "whole": False}
-        envelope = ("version", "by", "issued_at", "action", "device", "if_revision", "if_exists")
+        envelope = ("version", "by", "issued_at", "action", "device", "if_revision", "if_exists", "if_person")
         rest = {name: value for name, value in command.items() if name not in envelope}
         return kind_of(command["by"]) == "user" and "person" not in before and rest == logout
 
@@ -311,6 +334,9 @@ class Decisions:
         if author == "device" and not (before and only_reduces(command, before, after)):
             return refused("not_by_credential")
         if author == "user" and person not in (None, command["by"].removeprefix("user:")):
+            return refused("not_this_device")
+        shown, address = (command.get("address") or {}).get("value"), live(before)
+        if author == "user" and "new_credential" in command and address and shown != address["value"]:
             return refused("not_this_device")
         return refusal_of_audiences(after["audiences"], MOST_AUDIENCES["device"])
 
@@ -350,6 +376,9 @@ def only_reduces(command, before, after):
 
 
 def refusal_of_condition(command, before):
+    person = (before or {}).get("person")
+    if command.get("if_person", person) != person:
+        return refused("not_found")
     revision = before["revision"] if before else None
     holds = command.get("if_revision", revision) == revision and command.get("if_exists", before is not None) == (
         before is not None
@@ -379,88 +408,3 @@ def subscription(state, audience):
     members |= {each: state.get(each) for each in ("app", "environment", "locale")}
     members |= {"registered_at": iso(address["since"]), "last_seen_at": iso(state["refreshed_at"])}
     return {name: value for name, value in members.items() if value is not None}
-
-
-def check_decisions(registry, report):
-    """What the topics have is what the commands say: each verdict, each record of devices and people, in order, and the
-    subscriptions that each command has written. Returns the decisions."""
-    decisions = Decisions()
-    decided = [decisions.decide(each) for each in registry.commands]
-    verdicts = [json.loads(each.value) for each in registry.verdicts]
-    for found, wanted in zip(verdicts, decided, strict=False):
-        found.pop("problems", None)
-        if found != wanted.verdict:
-            report.add("a verdict is not what its command says", f"{found}, expected {wanted.verdict}")
-    for kind, records in (("devices", registry.devices), ("people", registry.people)):
-        found = [(each.key.decode(), json.loads(each.value) if each.value else None) for each in records]
-        wanted = [pair for each in decided for pair in getattr(each, kind)]
-        if found != wanted:
-            at = next((at for at, pair in enumerate(zip(found, wanted)) if pair[0] != pair[1]), min(len(found), len(wanted)))
-            sentence = f"record {at} of {len(found)} and {len(wanted)}: {found[at : at + 1]}, expected {wanted[at : at + 1]}"
-            report.add(f"the records of {kind} are not what the commands say", sentence)
-    check_written(registry.subscriptions, decided, report)
-    check_repeats(registry, report)
-    return decisions
-
-
-def check_written(records, decided, report):
-    """Each command has written these subscriptions, each once, and no others."""
-    found = {}
-    for record in records:
-        headers = dict(record.headers)
-        if "command" not in headers:
-            continue
-        written = found.setdefault(int(headers["command"]), {})
-        key, since = record.key.decode(), headers.get("since")
-        if key in written:
-            report.add("a command has written a subscription twice", f"{headers['command']}: {key}")
-        written[key] = (json.loads(record.value) if record.value else None, int(since) if since else None)
-    for decision in decided:
-        command = decision.verdict["command"]
-        written, wanted = found.pop(command, {}), decision.subscriptions
-        for key in written.keys() | wanted.keys():
-            if written.get(key) != wanted.get(key):
-                sentence = f"command {command}: {key}: {written.get(key)}, expected {wanted.get(key)}"
-                report.add("a command's subscriptions are not what it says", sentence)
-    for command in found:
-        report.add("subscriptions are of no command", str(command))
-
-
-def check_repeats(registry, report):
-    """The same command again, with nothing changed since, changes nothing."""
-    verdicts = {each["command"]: each["verdict"] for each in map(json.loads, (each.value for each in registry.verdicts))}
-    written = {json.loads(each.value)["revision"] for each in registry.devices if each.value}
-    written |= {int(value) for each in registry.subscriptions for name, value in each.headers if name == "command"}
-    before = set()
-    for record in registry.commands:
-        verdict = verdicts.get(record.offset)
-        if record.value in before and (verdict in ("created", "changed") or record.offset in written):
-            report.add("a repeat has changed something", f"command {record.offset}: {verdict}")
-        if verdict not in ("unchanged", "refused"):
-            before.clear()
-        before.add(record.value)
-
-
-def check_addresses(records, report):
-    """After each command the subscriptions of an address are all of one app. Only where each device has an app of its own."""
-    apps, changed, last = {}, set(), None
-
-    def look(command):
-        for address in changed:
-            if len(set(apps[address].values())) > 1:
-                report.add("an address is subscribed for two devices", f"after command {command}: {set(apps[address].values())}")
-        changed.clear()
-
-    for record in records:
-        command = dict(record.headers).get("command")
-        if command != last:
-            look(last)
-        last = command
-        audience, _, address = record.key.decode().rpartition("|")
-        changed.add(address)
-        of_address = apps.setdefault(address, {})
-        if record.value is None:
-            of_address.pop(audience, None)
-        else:
-            of_address[audience] = json.loads(record.value)["app"]
-    look(last)

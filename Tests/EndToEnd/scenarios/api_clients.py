@@ -19,7 +19,7 @@ from harness.nginx import Nginx
 from harness.project import ROOT
 from harness.scenario import main, scenario
 from harness.waiting import Failure, expect, wait_for
-from scenarios.registrar import Registrar
+from scenarios.registrar import SECRET, Registrar, user_token
 
 SIZES = {"examples": 60, "connections": 1_200}
 DESCRIPTION = ROOT / "Schemas/openapi.json"
@@ -60,7 +60,11 @@ class World:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         # The second is attacked: connections of others could make room there.
         devices = {"topic.commands": "notifications.commands"}
-        self.api = APIProcess(harness, self.cluster, folder, "api", api_trusted_proxies=PROXY, **devices).start()
+        (folder / "secret").write_bytes(SECRET)
+        issuer = {"iss": "shop", "kid": "1", "alg": "HS256", "secret_file": "secret", "audiences": ["place/*"]}
+        (folder / "issuers.json").write_text(json.dumps([issuer]))
+        more = {"api_trusted_proxies": PROXY, "api_issuers": f"@{folder}/issuers.json"}
+        self.api = APIProcess(harness, self.cluster, folder, "api", **more, **devices).start()
         self.attacked = APIProcess(harness, self.cluster, folder, "attacked", api_trusted_proxies=PROXY).start()
         settings = {"kafka.bootstrap.servers": self.cluster.bootstrap, "state.dir": f"{folder}/registrar"} | devices
         self.registrar = Registrar("registrar", folder, settings, None, harness.carillon).start()
@@ -115,23 +119,78 @@ def generated(world):
 
 @scenario("whatever is generated from the description is answered as it says", background=True)
 def schemathesis(world):
-    amount = ["--max-examples", world.harness.sizes.examples, "--seed", world.harness.seed, "--generation-database", "none"]
+    amount = ["--max-examples", world.harness.sizes.examples]
+    run_schemathesis(world, CLIENTS / "schemathesis.toml", *amount, "--header", f"Authorization: Bearer {world.key}")
+
+
+def run_schemathesis(world, settings, *more):
+    common = ["--url", world.url, "--no-color", "--warnings", "off", "--seed", world.harness.seed, "--generation-database", "none"]
     patience = ["--request-timeout", 60, "--suppress-health-check", "all"]
-    authorization = ["--header", f"Authorization: Bearer {world.key}"]
-    command = [
-        "--config-file",
-        CLIENTS / "schemathesis.toml",
-        "run",
-        world.served,
-        "--url",
-        world.url,
-        "--no-color",
-        "--warnings",
-        "off",
-    ]
-    said = call(PROGRAMS / "schemathesis", *command, *amount, *patience, *authorization, folder=world.folder)
+    command = [PROGRAMS / "schemathesis", "--config-file", settings, "run", world.served, *common, *patience, *more]
+    said = call(*command, folder=world.folder)
     cases = re.search(r"([0-9,]+) generated", said)
     print(f"   {cases[0] if cases else said}", flush=True)
+
+
+# By operation, what a user asks for who has the right to; the others have no body.
+BODIES = {
+    "putDevice": {"app": "com.example.shop", "locale": "de", "audiences": ["place/42"]},
+    "patchDevice": {"locale": "fr"},
+    "patchPerson": {"locale": "fr"},
+    "putPersonAudiences": ["place/42"],
+}
+# Of two users: the device of the first one.
+PHONES = {"ada": "installation-of-ada", "ben": "installation-of-ben"}
+
+
+@scenario("what a user may ask for about the own devices and person no other user may, nor the other's phone")
+def others(world):
+    tokens = {person: f"Bearer {user_token(person)}" for person in PHONES}
+
+    def ask(authorization, method, path, operation):
+        headers = {"Authorization": authorization}
+        return world.api.ask(None, method, path, BODIES.get(operation), headers)
+
+    def known():
+        return [world.api.ask(world.key, "GET", f"/v1/{each}")[1] for each in (f"devices/{PHONES['ada']}", "people/ada")]
+
+    made = {person: ask(tokens[person], "PUT", f"/v1/devices/{PHONES[person]}", "putDevice")[1] for person in PHONES}
+    expect("a person", ask(tokens["ada"], "PATCH", "/v1/people/ada", "patchPerson")[0], 200)
+    credential = f"Device {PHONES['ben']}:{made['ben']['secret']}"
+    names = {"device": PHONES["ada"], "person": "ada", "audience": "place%2F42", "position": made["ada"]["revision"]}
+    operations = [
+        (method.upper(), re.sub(r"{(\w+)}", lambda name: str(names[name[1]]), path), each)
+        for path, methods in json.loads(world.served.read_text())["paths"].items()
+        for method, each in methods.items()
+        if re.search(r"/(devices|people|commands)/", path)
+    ]
+    before = known()
+    for kind, authorization in (("user", tokens["ben"]), ("device", credential)):
+        for method, path, each in operations:
+            status, answer = ask(authorization, method, path, each["operationId"])
+            wanted = 404 if {kind: []} in each["security"] else 401
+            expect(f"{method} {path} by another {kind}", (status, "ada" in json.dumps(answer)), (wanted, False))
+    expect("what is known then", known(), before)
+    # What deletes comes last, and of that the device itself.
+    for method, path, each in sorted(operations, key=lambda each: (each[0] == "DELETE", -len(each[1]))):
+        if {"user": []} in each["security"]:
+            status = ask(tokens["ada"], method, path, each["operationId"])[0]
+            expect(f"{method} {path} by the own user", status in (200, 204), True)
+
+
+@scenario(
+    "of two users neither is shown what the other has made, and nobody without a credential, whatever is generated", background=True
+)
+def two_users(world):
+    users = [
+        {"name": person, "fixedHeaders": [{"name": "Authorization", "value": f"Bearer {user_token(person)}"}]}
+        for person in ("cleo", "dan")
+    ]
+    (world.folder / "users.json").write_text(json.dumps({"auth": users}))
+    settings = world.folder / "users.toml"
+    settings.write_text(f'[auth.wfc]\npath = "{world.folder}/users.json"\npeers = ["cleo", "dan"]\n')
+    checks = ["--checks", "ignored_auth,object_level_authorization", "--include-path-regex", "^/v1/(devices|people)/"]
+    run_schemathesis(world, settings, *checks, "--max-examples", 5, "--phases", "fuzzing")
 
 
 def server_block(world, port):

@@ -28,7 +28,7 @@ from harness.waiting import PATIENCE, Skipped, expect, now_ms
 from harness.world import check
 from model.pushes import read_requests
 from model.registrar import Registry, sha256, verify_registry
-from model.registrar_decisions import check_decisions
+from model.registrar_records import check_decisions
 from model.report import Report
 
 TOPICS = (
@@ -45,6 +45,8 @@ TOPICS = (
     "control",
     "deliveries",
 )
+# What a registrar writes.
+DECIDED = ("verdicts", "devices", "people", "erasures", "subscriptions", "control")
 SIZES = {"commands": 3_000, "kills": 4}
 
 
@@ -102,11 +104,10 @@ class RegistrarWorld:
         running = [each for each in self.daemons if each.is_running]
         end = self.cluster.ends(self.topics["commands"])[0]
         wait_for_daemons(f"{end} commands are decided", lambda: self.decided() == end, running, seconds)
-        self.cluster.wait_until_readable([self.topics[each] for each in ("verdicts", "devices", "people", "subscriptions")])
+        self.cluster.wait_until_readable([self.topics[each] for each in DECIDED])
 
     def registry(self, **known):
-        topics = ("commands", "verdicts", "devices", "people", "subscriptions")
-        return Registry(*(self.read(topic) for topic in topics), **known)
+        return Registry(self.read("commands"), **{topic: self.read(topic) for topic in DECIDED}, **known)
 
     def verify(self, **known):
         report = verify_registry(self.registry(**known))

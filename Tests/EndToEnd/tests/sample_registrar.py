@@ -1,16 +1,23 @@
 """What a registrar would have written for some commands, and what clients of the HTTP API would have been told."""
 
 import json
+from urllib.parse import quote
 
 from generator.commands import Commands
 from generator.inputs import compact
 from model.records import Record
 from model.registrar import Registry
 from model.registrar_answers import REFUSALS, Exchange, document
-from model.registrar_decisions import Decisions
+from model.registrar_decisions import Decisions, iso, sha256
 
-# By action, how it is asked for over HTTP; what is not here only backends write.
-METHODS = {"change_device": "PUT", "delete_device": "DELETE"}
+# By action and whether it is about a whole device: how it is asked for over HTTP. What is not here only others write.
+WAYS = {
+    ("change_device", True): ("PUT", "devices"),
+    ("change_device", False): ("PATCH", "devices"),
+    ("delete_device", None): ("DELETE", "devices"),
+    ("change_person", None): ("PATCH", "people"),
+    ("erase_person", None): ("DELETE", "people"),
+}
 
 
 class SampleRegistrar:
@@ -19,6 +26,7 @@ class SampleRegistrar:
     def __init__(self, seed=1, count=250):
         self.commands, self.exchanges, self.decisions = [], [], Decisions()
         self.verdicts, self.devices, self.people, self.subscriptions = [], [], [], []
+        self.erasures, self.control = [], []
         commands = Commands(seed, devices=6, people=4, addresses=8)
         last = commands.next()
         for offset in range(count):
@@ -38,6 +46,12 @@ class SampleRegistrar:
             self._add(self.devices, name, value)
         for name, value in decision.people:
             self._add(self.people, name, value)
+        if command in self.decisions.erasures:
+            name = sha256(self.decisions.erasures[command])
+            self._add(self.erasures, name, {"version": 1, "at": self.decisions.times[command]})
+        for address, audiences in decision.withdrawals.items():
+            members = {} if audiences is None else {"audiences_sha256": sorted(map(sha256, audiences))}
+            self._add(self.control, f"address/{address}/{command}", {"version": 1} | members)
         for key, (value, since) in decision.subscriptions.items():
             headers = [("command", str(command).encode())] + ([("since", str(since).encode())] if since else [])
             self._add(self.subscriptions, key, value, tuple(headers))
@@ -47,17 +61,30 @@ class SampleRegistrar:
         records.append(Record("", 0, len(records), 0, *values, headers))
 
     def _answer(self, exchange, command, verdict):
-        """A whole device, or a delete, as a client is told of it."""
-        is_over_http = command["action"] == "delete_device" or command.get("whole")
-        if not is_over_http:
+        """As a client is told of it."""
+        way = WAYS.get((command["action"], command.get("whole")))
+        if not way or "adds" in command or "removes" in command:
             return
-        exchange.method, exchange.path = METHODS[command["action"]], f"/v1/devices/{command['device']}"
-        exchange.author, exchange.asked = {"by": command.pop("by")}, {name: command[name] for name in command if name != "version"}
-        exchange.status = {"created": 201, "gone": 204, "refused": REFUSALS.get(verdict.get("reason"))}.get(verdict["verdict"], 200)
-        if exchange.status in (200, 201):
-            exchange.answer = document(self.decisions.devices[command["device"]])
+        name, verdict_name = command.get("device", command.get("person")), verdict["verdict"]
+        exchange.method, exchange.path = way[0], f"/v1/{way[1]}/{quote(name)}"
+        exchange.author, exchange.asked = (
+            {"by": command.pop("by")},
+            [{each: command[each] for each in command if each != "version"}],
+        )
+        exchange.status = 200
+        if verdict_name == "erased":
+            times = {"erased_at": iso(self.decisions.times[exchange.number])}
+            exchange.answer = {"person": name, "devices": verdict["devices"]} | times
+        elif verdict_name == "refused":
+            exchange.status = REFUSALS[verdict["reason"]]
+        elif way[0] == "DELETE":
+            exchange.status = 204
+        else:
+            exchange.status = 201 if verdict_name == "created" and way[1] == "devices" else 200
+            exchange.answer = document((self.decisions.devices if way[1] == "devices" else self.decisions.people)[name])
         self.exchanges.append(exchange)
 
     @property
     def registry(self):
-        return Registry(self.commands, self.verdicts, self.devices, self.people, self.subscriptions)
+        written = self.verdicts, self.devices, self.people, self.erasures, self.subscriptions, self.control
+        return Registry(self.commands, *written)
