@@ -208,22 +208,19 @@ class Decisions:
         owner = self.owners.get(new)
         is_claimed = owner not in (None, name)
         if is_claimed:
+            self._withdraw(self.devices[owner].get("left", []), owner)
             claimed = {"state": "claimed", "sha256": new, "at": self.time}
             self._set_device(owner, with_members(self.devices[owner], address=claimed, revision=self.offset, left=None))
+        # What was for another person is not shown to this one.
+        is_others = is_claimed or (before or {}).get("person") != after.get("person")
         if before:
-            after = self._with_left(before, after, is_claimed or before.get("person") != after.get("person"))
+            after = self._with_left(name, before, after, is_others)
         # Whom a rotation has taken over is no joiner.
         moved = self._audiences(before) if old and old != new else set()
-        # What was for another person is not shown to this one.
-        is_others = owner not in (None, name) or (before or {}).get("person") != after.get("person")
-        if before and is_others:
-            self._withdraw_dead(before)
         if before != after:
             self._set_device(name, after)
         if old and old != new:
             self._subscribe(old)
-            if is_others or not new:
-                self.withdrawals[old] = None
         if new:
             lost = self.subscriptions.get(new, {}).keys() - self.wanted(new).keys()
             lost = {key.rpartition("|")[0] for key in lost if key.startswith(("place/", "user/"))}
@@ -231,29 +228,30 @@ class Decisions:
                 self.withdrawals[new] = lost
             self._subscribe(new, moved, after["registered_at"])
 
-    def _with_left(self, before, after, is_others):
+    def _with_left(self, name, before, after, is_others):
         """The addresses that it has left; those of another person, or of a device without one, are withdrawn at once."""
-        old, new = reached(before), reached(after)
-        if old == new and not is_others:
+        old, new = reached(before), hash_of(after)
+        if old == reached(after) and not is_others:
             return after
         left = [*before.get("left", []), *([{"sha256": old, "at": self.time}] if old and old != new else [])]
-        left = [each for each in left if each["sha256"] != hash_of(after) and self.time - each["at"] < LEFT_MS]
-        is_kept = hash_of(after) and not is_others
-        return with_members(after, left=left[-MOST_LEFT:] if left and is_kept else None)
+        left = [each for each in left if each["sha256"] != new]
+        return with_members(after, left=self._withdraw(left, name, MOST_LEFT if new and not is_others else 0) or None)
+
+    def _withdraw(self, left, name, kept=0):
+        """What is on its way to these addresses, but for the last ones, unless another device has them by now."""
+        left = [each for each in left if self.time - each["at"] < LEFT_MS]
+        for each in left[: max(len(left) - kept, 0)]:
+            if self.owners.get(each["sha256"]) in (None, name):
+                self.withdrawals[each["sha256"]] = None
+        return left[-kept:] if kept else []
 
     def _forget(self, name):
-        address = hash_of(self.devices[name])
-        self._withdraw_dead(self.devices[name])
+        state = self.devices[name]
+        address, last = hash_of(state), reached(state)
+        self._withdraw([*state.get("left", []), *([{"sha256": last, "at": self.time}] if last else [])], name)
         self._set_device(name, None)
         if address:
             self._subscribe(address)
-            self.withdrawals[address] = None
-
-    def _withdraw_dead(self, state):
-        """Its provider may be wrong."""
-        address = state["address"]
-        if address["state"] == "dead" and address["sha256"] not in self.owners:
-            self.withdrawals[address["sha256"]] = None
 
     def _set_device(self, name, state):
         address = hash_of(self.devices.pop(name, None))
