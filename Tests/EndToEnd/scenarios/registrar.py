@@ -538,13 +538,15 @@ def http(harness):
     wait_for_daemons("it is there", lambda: shown(patient, other)[:2] == (200, "live"), [registrar, patient])
     expect("what was decided", patient.ask(key, "GET", command)[1]["verdict"], "created")
     expect("of another caller's", patient.ask(reader, "GET", command)[0], 403)
+    expect("a key that may not", patient.put(reader, phone, body)[0], 403)
+    registrar.stop()
+    world.verify()
     # As after the day for which verdicts are kept.
     topic = world.topics["verdicts"]
     world.cluster.delete_records(topic, 0, world.cluster.ends(topic)[0])
     expect("a verdict that is not kept any more", patient.ask(key, "GET", command)[0], 404)
-    expect("a key that may not", patient.put(reader, phone, body)[0], 403)
-    registrar.stop()
-    world.verify()
+    waiting = f"/v1/commands/{patient.put(key, other, body | {'locale': 'fr'})[1]['command']}"
+    expect("one that nobody has decided", patient.ask(key, "GET", waiting)[1]["status"], "recorded")
 
 
 @scenario(
