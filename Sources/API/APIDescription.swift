@@ -9,7 +9,7 @@ package enum APIDescription {
             schemas: RequestSchemas.all + LookEndpoints.schemas + BroadcastSchemas.all + EventEndpoints.schemas
                 + ControlEndpoints.schemas + DeviceEndpoints.schemas + PersonEndpoints.schemas
                 + ErasureEndpoints.schemas
-                + CommandEndpoints.schemas + DeviceBulkEndpoints.schemas)
+                + CommandEndpoints.schemas + DeviceBulkEndpoints.schemas + AudienceEndpoints.schemas)
     }
 
     /// Every operation that there is; a process has those whose settings are there.
@@ -18,5 +18,6 @@ package enum APIDescription {
         + EventEndpoints.operations + ControlEndpoints.operations + DeviceEndpoints.operations
         + PersonEndpoints.operations + ErasureEndpoints.operations + CommandEndpoints.operations
         + DeviceBulkEndpoints.operations + PersonExport.operations + ReceiptEndpoints.operations
+        + AudienceEndpoints.operations
         + ContractEndpoints.operations
 }

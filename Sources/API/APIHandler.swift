@@ -34,9 +34,10 @@ package final class APIHandler: HTTPHandler {
     private let buckets = Mutex<[String: KeyTokenBucket]>([:])
     /// Nil: nobody signs tokens for users.
     private let verifier = Mutex<TokenVerifier?>(nil)
-    /// Requests of users and devices, by person and device, and tokens and credentials that were refused, by the address of the client.
-    private let requests = Mutex(MinuteCounter(most: 120))
-    private let refusals = Mutex(MinuteCounter(most: 60))
+    /// Requests of users and devices, by person and device, and tokens and credentials that were refused, by the
+    /// ``IPAddress/origin`` of the client.
+    private let requests = Mutex(WindowCounter(most: 120, within: .seconds(60)))
+    private let refusals = Mutex(WindowCounter(most: 60, within: .seconds(60)))
 
     /// - Parameters:
     ///   - rate: requests a second of a key that has no rate of its own.
@@ -75,9 +76,9 @@ package final class APIHandler: HTTPHandler {
             (call.operation, call.pathValues, call.query) = (operation, match.pathValues, match.query)
             let authorization = head.header("authorization")
             if operation.isForUsers, let token = BearerCredential.token(authorization) {
-                call.user = try user(token, call.client)
+                call.user = try user(token, Self.origin(of: call))
             } else if operation.isForDevices, let text = BearerCredential.text(authorization, of: "device") {
-                call.credential = try device(text, call.client)
+                call.credential = try device(text, Self.origin(of: call))
             } else if !operation.scopes.isEmpty {
                 let key = try key(of: head, for: operation)
                 call.key = key
@@ -130,19 +131,21 @@ package final class APIHandler: HTTPHandler {
         return response
     }
 
-    private func user(_ token: Substring, _ client: String) throws(Problem) -> UserToken {
+    private static func origin(of call: Call) -> String { IPAddress(call.client)?.origin ?? call.client }
+
+    private func user(_ token: Substring, _ origin: String) throws(Problem) -> UserToken {
         let now = surroundings.now()
         guard let verifier = verifier.withLock({ $0 }) else {
             throw Problem(.badToken, "no issuer of user tokens is known here; a key is needed")
         }
-        guard refusals.withLock({ $0.isBelow(client, at: now) }) else {
+        guard refusals.withLock({ $0.isBelow(origin, at: now) }) else {
             throw Self.tooMany("too many tokens from this address were refused within a minute")
         }
         let user: UserToken
         do throws(TokenRefusal) {
             user = try verifier.verify(Array(token.utf8), at: now)
         } catch {
-            refusals.withLock { $0.count(client, at: now) }
+            refusals.withLock { $0.count(origin, at: now) }
             throw Problem(error == .expired ? .expiredToken : .badToken, error.rawValue)
         }
         guard takes("user \(user.subject)", at: now) else {
@@ -153,14 +156,14 @@ package final class APIHandler: HTTPHandler {
 
     /// One that is not known here may have been made a moment ago: the registrar knows. It counts as one that was refused, so
     /// that nobody who has none makes many commands.
-    private func device(_ text: Substring, _ client: String) throws(Problem) -> DeviceCredential {
+    private func device(_ text: Substring, _ origin: String) throws(Problem) -> DeviceCredential {
         let now = surroundings.now()
         let credential = DeviceCredential(text)
         guard let credential, surroundings.knows(credential) else {
-            guard refusals.withLock({ $0.isBelow(client, at: now) }) else {
+            guard refusals.withLock({ $0.isBelow(origin, at: now) }) else {
                 throw Self.tooMany("too many credentials from this address were refused within a minute")
             }
-            refusals.withLock { $0.count(client, at: now) }
+            refusals.withLock { $0.count(origin, at: now) }
             guard let credential else {
                 throw Problem(
                     .badCredential, "the credential cannot be read; allowed are a device's id, a colon and its secret")
@@ -182,11 +185,7 @@ package final class APIHandler: HTTPHandler {
         }
     }
 
-    private static func tooMany(_ detail: String) -> Problem {
-        var problem = Problem(.quotaExceeded, detail)
-        problem.headers = [("Retry-After", "60")]
-        return problem
-    }
+    private static func tooMany(_ detail: String) -> Problem { Problem(tooMany: detail, retryAfter: 60) }
 
     private func key(of head: IncomingRequest, for operation: APIOperation) throws(Problem) -> KeyEntry {
         let now = surroundings.now()

@@ -216,12 +216,13 @@ package final class APIService: Role, Sendable {
                 configuration, writer, known, verdicts, surroundings, metrics: metrics)
             let settings = TopicSettings(of: configuration.topicsWithPeople, configuration.kafka, logger: logger)
             endpoints +=
-                DeviceEndpoints(configuration, commands).all + PersonEndpoints(configuration, commands).all
+                DeviceEndpoints(commands).all + PersonEndpoints(commands).all
                 + ErasureEndpoints(configuration, commands, reads, settings).all
-                + DeviceBulkEndpoints(configuration, commands, reads).all
+                + DeviceBulkEndpoints(commands, reads).all
                 + CommandEndpoints(configuration, reads, surroundings, logger: logger).all
                 + PersonExport(configuration, known, reads, logger: logger).all
                 + ReceiptEndpoints(configuration, writer, known, surroundings).all
+                + AudienceEndpoints(configuration, commands, reads).all
         }
         if configuration.api.events {
             endpoints += EventEndpoints(configuration, writer, batches, surroundings).all

@@ -1,3 +1,4 @@
+import Foundation
 import KafkaClient
 import Notifications
 import Pipeline
@@ -156,6 +157,71 @@ struct RegistrarFoldTests {
         try take(fold, topics.subscriptions, [(key.text, Array("{".utf8)), ("place/7|token-a", [])])
         #expect(try fold.table.subscriptions(of: AddressHash(of: "token-a")).map(\.audience) == ["place/7"])
         try fold.table.close()
+    }
+
+    @Test(
+        "by audience it finds who is subscribed, also what waits for the store, and after a start; no token is stored")
+    func subscribers() throws {
+        let fold = try RegistrarFold.open(
+            folder.path, topics, by: .audience, cluster: "c", starts: partitions(0), ends: partitions(100),
+            largestAge: 1_000, now: now, isKnown: true
+        ).fold
+        func record(_ audience: String, _ token: String) -> (key: String, value: [UInt8]?) {
+            let subscription = Subscription(
+                audience: audience, token: token, platform: .fcm, addressKind: .installationID, app: "com.example.shop",
+                environment: .development, locale: "de-AT", lastSeenAt: now)
+            return (subscription.key, subscription.encoded())
+        }
+        func found(_ table: RegistrarTable, after last: AddressHash? = nil, limit: Int = 100) throws -> [String] {
+            try table.subscribers(of: "place/7", after: last, limit: limit).map(\.address.hex)
+        }
+        let (a, b) = (record("place/7", "token-a"), record("place/7", "token-b"))
+        let hashes = ["token-a", "token-b"].map { AddressHash(of: $0) }.sorted { $0.hex < $1.hex }
+        try take(
+            fold, topics.subscriptions,
+            [
+                a, b, record("place/8", "token-c"), (a.key, nil), (b.key, Array("{".utf8)),
+                ("place/7|token-a", a.value), a,
+            ])
+        #expect(try found(fold.table) == hashes.map(\.hex))
+        #expect(
+            try found(fold.table, after: hashes[0]) == [hashes[1].hex] && found(fold.table, limit: 1) == [hashes[0].hex]
+        )
+        #expect(try fold.table.subscriptions(of: hashes[0]).isEmpty)
+        fold.reached(partitions(100).mapValues(\.value))
+        try fold.flush()
+        #expect(try found(fold.table) == hashes.map(\.hex))
+        try take(fold, topics.subscriptions, [(a.key, nil)])
+        #expect(try found(fold.table) == [AddressHash(of: "token-b").hex])
+        try fold.flush()
+        try fold.table.close()
+        let again = try RegistrarFold.open(
+            folder.path, topics, by: .audience, cluster: "c", starts: partitions(0), ends: partitions(100),
+            largestAge: 1_000, now: now, isKnown: true)
+        #expect(again.rebuilt == nil)
+        let subscriber = try #require(try again.fold.table.subscribers(of: "place/7", after: nil, limit: 2).first)
+        #expect(subscriber.address == AddressHash(of: "token-b") && subscriber.kind == .installationID)
+        #expect(subscriber.app == "com.example.shop" && subscriber.environment == .development)
+        #expect(subscriber.locale == "de-AT" && subscriber.lastSeen == now)
+        try again.fold.table.close()
+        let stored = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            .reduce(into: Data()) { $0.append(try Data(contentsOf: URL(filePath: "\(folder.path)/\($1)"))) }
+        #expect(stored.range(of: Data("com.example.shop".utf8)) != nil)
+        #expect(stored.range(of: Data("token-".utf8)) == nil)
+    }
+
+    @Test("of subscriptions by audience few wait for the store, so that a page does not look at many")
+    func waiting() throws {
+        let fold = RegistrarFold(
+            try RegistrarTable(MemoryStore()), topics, by: .audience,
+            at: RegistrarCheckpoint(cluster: nil, time: now, positions: partitions(0).mapValues(\.value)))
+        for batch in 0..<3 {
+            let records = (0..<4_000).map { number -> (key: String, value: [UInt8]?) in
+                (SubscriptionKey(audience: "channel/all", token: "\(batch)-\(number)").text, nil)
+            }
+            try take(fold, topics.subscriptions, records)
+            #expect(fold.table.pendingCount == (batch < 2 ? 1 : 0))
+        }
     }
 
     @Test("what it stores about itself is read again, and of another version it is not")

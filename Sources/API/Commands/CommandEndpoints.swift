@@ -49,7 +49,7 @@ enum CommandFate: Equatable {
     /// No registrar has come to it.
     case recorded
     case decided(Verdict)
-    /// A later one is decided, and the verdict is not there any more.
+    /// It is decided, and the verdict is not there any more.
     case forgotten
 
     var members: [(name: String, value: Document)] {
@@ -87,7 +87,7 @@ extension Author {
 
 /// What is read of commands and verdicts for one answer.
 struct CommandReads {
-    /// The registrar's clock may be so far behind the broker's, in milliseconds.
+    /// So far may clocks be apart, in milliseconds.
     private static let skew: Int64 = 60_000
     /// Ends a read.
     private struct Found: Error {
@@ -122,12 +122,33 @@ struct CommandReads {
         return found
     }
 
-    /// Seeks the verdict of a command: verdicts are in the order of the commands, each later than its own.
+    /// - Parameter time: when the command was appended.
     func fate(of command: Int64, since time: WallTime) throws -> CommandFate {
-        let verdicts = TopicPartition(topic: configuration.topics.verdicts, partition: 0)
+        if let fate = try verdict(of: command, since: time) { return fate }
+        let commands = TopicPartition(topic: configuration.topics.commands, partition: 0)
+        // A transaction that is open delays no answer.
+        let registrar = try Consumer(
+            assigning: configuration.kafka.merging(["isolation.level": "read_uncommitted"]) { $1 },
+            group: configuration.registrarGroup, logger: logger.clientSink)
+        let next = try registrar.committed([commands], timeout: TopicReads.timeout)[commands]?.offset.value ?? 0
+        guard next > command else { return .recorded }
+        // The offset of the group may be known before the end of the transaction that it is of.
+        let ends = try registrar.endOffsets([verdicts], timeout: TopicReads.timeout)
+        return try verdict(of: command, since: time, upTo: ends) ?? .forgotten
+    }
+
+    private var verdicts: TopicPartition { TopicPartition(topic: configuration.topics.verdicts, partition: 0) }
+
+    /// Seeks the verdict of a command: verdicts are in the order of the commands, each later than its own.
+    ///
+    /// - Parameter ends: nil: what is committed now.
+    /// - Returns: nil: none is of it or a later one.
+    private func verdict(
+        of command: Int64, since time: WallTime, upTo ends: [TopicPartition: Offset]? = nil
+    ) throws -> CommandFate? {
         var consumer = try Consumer(assigning: configuration.kafka, logger: logger.clientSink)
         let starts = try consumer.offsets(at: time - Self.skew, of: [verdicts], timeout: TopicReads.timeout)
-        let ends = try consumer.endOffsets([verdicts], timeout: TopicReads.timeout)
+        let ends = try ends ?? consumer.endOffsets([verdicts], timeout: TopicReads.timeout)
         var reader = JSONReader()
         var count = 0
         do {
@@ -145,7 +166,7 @@ struct CommandReads {
         } catch let found as Found {
             return found.fate
         }
-        return .recorded
+        return nil
     }
 }
 

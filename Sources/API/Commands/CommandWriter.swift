@@ -16,6 +16,8 @@ package final class CommandWriter: Sendable {
     }
 
     let view: DeviceView
+    /// The largest age of what is known.
+    private let maxLag: Duration
     /// How long a verdict is waited for.
     let wait: Duration
     private let topic: String
@@ -32,9 +34,18 @@ package final class CommandWriter: Sendable {
         unchanged = metrics.counter(
             "carillon_api_unchanged_devices_total",
             help: "Devices that were to be what they are already: answered without a command.")
-        (topic, wait) = (configuration.topics.commands, configuration.api.wait)
+        (topic, wait, maxLag) = (
+            configuration.topics.commands, configuration.api.wait, configuration.subscriptionsMaxLag
+        )
         (self.taker, self.view, self.board, self.surroundings) = (taker, view, board, surroundings)
     }
+
+    var now: WallTime { surroundings.now() }
+
+    /// Whether what is known here is not too old.
+    var isFresh: Bool { view.isFresh(within: maxLag) }
+
+    func refuseUnlessFresh() throws(Problem) { try view.refuseUnlessFresh(within: maxLag) }
 
     /// Answers a request by one command.
     ///
@@ -86,14 +97,15 @@ package final class CommandWriter: Sendable {
     /// Answers a GET, once this process knows what the position in the header `Carillon-After` has changed.
     ///
     /// - Parameters:
-    ///   - maxLag: the largest age of what is known.
+    ///   - time: how long an answer takes that is not there at once.
     ///   - revision: of what is asked for; nil: it has none. A later one than the position is an answer at once.
     func look(
-        _ call: Call, within maxLag: Duration, revision: @escaping @Sendable () throws(StoreError) -> Int64?,
-        _ answer: @escaping @Sendable () throws(Problem) -> HTTPResponse
+        _ call: Call, taking time: Duration = .zero,
+        revision: @escaping @Sendable () throws(StoreError) -> Int64?,
+        _ answer: @escaping @Sendable () throws(Problem) -> Endpoint.Reply
     ) throws(Problem) -> Endpoint.Reply {
-        try view.refuseUnlessFresh(within: maxLag)
-        guard let text = call.request.header("carillon-after") else { return .now(try answer()) }
+        try refuseUnlessFresh()
+        guard let text = call.request.header("carillon-after") else { return try answer() }
         guard let position = Int64(text), position >= 0 else {
             throw Problem(.badHeader, "Carillon-After cannot be read; allowed is what Carillon-Position has said")
         }
@@ -103,13 +115,16 @@ package final class CommandWriter: Sendable {
             let revision = try? revision()
             return revision.map { $0 >= position } ?? false
         }
-        if isKnown() { return .now(try answer()) }
+        if isKnown() { return try answer() }
         let notYet = Problem(.notYet, "this process does not know yet what Carillon-After names")
-        return .later(within: wait * 2, otherwise: notYet) { [board, wait] respond in
+        return .later(within: wait * 2 + time, otherwise: notYet) { [board, wait] respond in
             board.wait(until: asked + wait, isKnown) { isKnown in
                 do throws(Problem) {
                     guard isKnown else { throw notYet }
-                    respond(try answer())
+                    switch try answer() {
+                    case .now(let response): respond(response)
+                    case .later(_, _, let begin): begin(respond)
+                    }
                 } catch {
                     respond(call.response(to: error))
                 }
@@ -147,8 +162,8 @@ package final class CommandWriter: Sendable {
 
     /// The device where a change asks for what is so already, as far as this process knows at a fresh moment: most of what
     /// apps send at their start. Counted; nothing is written for it.
-    func unchanged(_ change: DeviceChange, _ call: Call, within maxLag: Duration) throws(Problem) -> DeviceState? {
-        guard view.isFresh(within: maxLag), try Self.condition(call, "device") == nil else { return nil }
+    func unchanged(_ change: DeviceChange, _ call: Call) throws(Problem) -> DeviceState? {
+        guard isFresh, try Self.condition(call, "device") == nil else { return nil }
         let command = Command(.changeDevice(change), by: try call.author)
         let time = surroundings.now()
         let state = try view.read { view throws(StoreError) in try view.unchanged(by: command, at: time) }

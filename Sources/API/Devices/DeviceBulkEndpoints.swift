@@ -15,13 +15,10 @@ package final class DeviceBulkEndpoints: Sendable {
     private static let mostUnderWay = 1_000
     private static let mostRefused = 100
 
-    private let maxLag: Duration
     private let writer: CommandWriter
     private let reads: TopicReads
 
-    /// - Parameter configuration: with `topic.commands`.
-    package init(_ configuration: PipelineConfiguration, _ writer: CommandWriter, _ reads: TopicReads) {
-        maxLag = configuration.subscriptionsMaxLag
+    package init(_ writer: CommandWriter, _ reads: TopicReads) {
         (self.writer, self.reads) = (writer, reads)
     }
 
@@ -37,7 +34,7 @@ package final class DeviceBulkEndpoints: Sendable {
     private func lookUp(_ call: Call) throws(Problem) -> Endpoint.Reply {
         try call.key?.permitEverybody("a device may have any audience")
         let hash = try Self.address(call.request.body)
-        try writer.view.refuseUnlessFresh(within: maxLag)
+        try writer.refuseUnlessFresh()
         let found = try writer.view.read { view throws(StoreError) in
             let id = try view.owner(of: hash)
             let device = try id.flatMap { id throws(StoreError) in try view.device(id) }

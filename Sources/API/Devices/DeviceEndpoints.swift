@@ -3,18 +3,19 @@ import Notifications
 import Pipeline
 import Registrar
 import StateStore
+import Synchronization
+import Time
 
 /// Devices: registers one, changes and forgets it, and says what is known of it (docs/devices.md). What is to be changed is
 /// written as a command, and the answer is the registrar's.
 package final class DeviceEndpoints: Sendable {
-    private let maxLag: Duration
     private let writer: CommandWriter
-    private let view: DeviceView
+    /// Devices that users have made, by person.
+    private let made = Mutex(WindowCounter(most: 20, within: .seconds(86_400)))
+    private var view: DeviceView { writer.view }
 
-    /// - Parameter configuration: with `topic.commands`.
-    package init(_ configuration: PipelineConfiguration, _ writer: CommandWriter) {
-        maxLag = configuration.subscriptionsMaxLag
-        (self.writer, view) = (writer, writer.view)
+    package init(_ writer: CommandWriter) {
+        self.writer = writer
     }
 
     package var all: [Endpoint] {
@@ -40,15 +41,25 @@ package final class DeviceEndpoints: Sendable {
         if let user = call.user { try user.limit(&change) }
         let secret = try wantsSecret(call, for: id) ? DeviceCredential.makeSecret() : nil
         change.newCredential = secret.map(DeviceCredential.hash)
-        if let state = try writer.unchanged(change, call, within: maxLag) {
-            return .now(try response(.ok, state, call))
-        }
+        if let state = try writer.unchanged(change, call) { return .now(try response(.ok, state, call)) }
+        let now = writer.now
+        if let user = call.user { try limit(user, at: now, makes: id) }
         return try reply(to: call, by: change) { verdict, call throws(Problem) in
             switch verdict {
-            case .created: try self.shown(.created, id, call, secret: secret)
+            case .created:
+                if let user = call.user { self.made.withLock { $0.count(user.subject, at: now) } }
+                return try self.shown(.created, id, call, secret: secret)
             case .changed, .unchanged, .gone, .erased, .refused, .malformed:
-                try self.shown(.ok, id, call, secret: secret)
+                return try self.shown(.ok, id, call, secret: secret)
             }
+        }
+    }
+
+    /// A device stays when its person logs out: without a bound a user could make any number.
+    private func limit(_ user: UserToken, at now: WallTime, makes id: DeviceID) throws(Problem) {
+        if made.withLock({ $0.isBelow(user.subject, at: now) }) { return }
+        guard try view.read({ view throws(StoreError) in try view.device(id) }) != nil else {
+            throw Problem(tooMany: "the person has registered too many new devices within a day", retryAfter: 3_600)
         }
     }
 
@@ -104,7 +115,7 @@ package final class DeviceEndpoints: Sendable {
             return true
         }
         // Of what is not known here another process may have made the credential.
-        guard view.isFresh(within: maxLag) else { return false }
+        guard writer.isFresh else { return false }
         return try view.read { view throws(StoreError) in try view.device(id) } == nil
     }
 
@@ -113,14 +124,14 @@ package final class DeviceEndpoints: Sendable {
     private func get(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let id = try Self.id(call)
         let view = view
-        return try writer.look(call, within: maxLag) { () throws(StoreError) in
+        return try writer.look(call) { () throws(StoreError) in
             try view.device(id)?.revision
         } _: { () throws(Problem) in
             let state = try view.read { view throws(StoreError) in try view.device(id) }
             guard let state, state.isOf(call) else {
                 throw Problem(.notFound, "there is no such device, or it is another person's")
             }
-            return try self.response(.ok, state, call)
+            return .now(try self.response(.ok, state, call))
         }
     }
 

@@ -7,14 +7,11 @@ import Synchronization
 
 /// People: what the shop's backend grants each, and where they are logged in (docs/devices.md).
 package final class PersonEndpoints: Sendable {
-    private let maxLag: Duration
     private let writer: CommandWriter
-    private let view: DeviceView
+    private var view: DeviceView { writer.view }
 
-    /// - Parameter configuration: with `topic.commands`.
-    package init(_ configuration: PipelineConfiguration, _ writer: CommandWriter) {
-        maxLag = configuration.subscriptionsMaxLag
-        (self.writer, view) = (writer, writer.view)
+    package init(_ writer: CommandWriter) {
+        self.writer = writer
     }
 
     package var all: [Endpoint] {
@@ -56,11 +53,11 @@ package final class PersonEndpoints: Sendable {
         _ call: Call, _ answer: @escaping @Sendable (KnownPerson) throws(Problem) -> HTTPResponse
     ) throws(Problem) -> Endpoint.Reply {
         let (id, view) = (try Self.id(call), view)
-        return try writer.look(call, within: maxLag) { () throws(StoreError) in
+        return try writer.look(call) { () throws(StoreError) in
             try view.person(id)?.revision
         } _: { () throws(Problem) in
             guard let person = try self.person(id) else { throw Self.notFound }
-            return try answer(person)
+            return .now(try answer(person))
         }
     }
 
@@ -79,13 +76,13 @@ package final class PersonEndpoints: Sendable {
         let limit = try call.limit()
         let after = call.value("cursor")
         let view = view
-        return try writer.look(call, within: maxLag) {
+        return try writer.look(call) {
             nil
         } _: { () throws(Problem) in
             let (person, devices) = try view.read { view throws(StoreError) in
                 (try view.person(id), try view.devices(of: id))
             }
-            return call.response(.ok, Self.page(devices, person, limit, after))
+            return .now(call.response(.ok, Self.page(devices, person, limit, after)))
         }
     }
 

@@ -11,7 +11,7 @@ extension PersonEndpoints {
         "If-Match", "Only where the person has this ETag; *: only where something was set.", ["type": "string"])
     private static let ifNoneMatch = APIOperation.Parameter(
         "If-None-Match", "Only where nothing was set.", ["enum": ["*"]])
-    private static let list = [
+    static let list = [
         APIOperation.Parameter("limit", "How many at most; 100.", ["type": "integer", "minimum": 1, "maximum": 1000]),
         APIOperation.Parameter("cursor", "What next was in the answer before.", ["type": "string"]),
     ]

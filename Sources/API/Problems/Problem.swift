@@ -86,6 +86,14 @@ package struct Problem: Error, Sendable {
 }
 
 extension Problem {
+    /// A bound that holds for a time.
+    ///
+    /// - Parameter seconds: until it may be tried again.
+    package init(tooMany detail: String, retryAfter seconds: Int) {
+        self.init(.quotaExceeded, detail)
+        headers = [("Retry-After", "\(seconds)")]
+    }
+
     /// What the server refuses by itself.
     init(_ refusal: HTTPRefusal) {
         let code: ProblemCode =

@@ -9,9 +9,12 @@ extension Permissions {
         let ofBroadcasts =
             topics.broadcasts.isEmpty ? [] : [topics.broadcasts, topics.broadcastJournal, topics.subscriptions]
         let control = topics.control.isEmpty ? [] : [topics.control]
-        let devices = topics.commands.isEmpty ? [] : [topics.devices, topics.people, topics.erasures, topics.verdicts]
+        let devices =
+            topics.commands.isEmpty
+            ? [] : [topics.devices, topics.people, topics.erasures, topics.subscriptions, topics.verdicts]
         self.init(
-            configuration.kafka, group: .named(BroadcastGroup.name(of: configuration)),
+            // It looks at the groups of broadcasts and of the registrar.
+            configuration.kafka, group: .prefix("\(configuration.groupID)-"),
             transactionalIDs: .named(BatchWriter.transactionalID(configuration)), committed: [],
             followed: [topics.requests] + ofBroadcasts + control + devices,
             written: [topics.requests] + control + ofBroadcasts.prefix(1)

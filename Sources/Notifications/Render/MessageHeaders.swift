@@ -6,7 +6,7 @@ struct MessageHeaders: ~Copyable {
     private var text = ByteWriter(capacity: 1_024)
     private let headers = UnsafeMutableBufferPointer<EventHeader>.allocate(capacity: DispatchHeader.allCases.count)
     /// The digits of a device's command.
-    private let digits = UnsafeMutableRawBufferPointer.allocate(byteCount: 20, alignment: 1)
+    private var digits = ByteWriter(capacity: 20)
     /// The headers of every record, and those that the settings turn on.
     private let fixedCount: Int
     private var count = 0
@@ -37,7 +37,6 @@ struct MessageHeaders: ~Copyable {
     deinit {
         headers.deinitialize()
         headers.deallocate()
-        digits.deallocate()
     }
 
     /// Prepares an order's notification.
@@ -140,8 +139,8 @@ struct MessageHeaders: ~Copyable {
     }
 
     /// The bytes of the names and values for one device.
-    func size(for device: Device, audience: UnsafeRawBufferPointer) -> Int {
-        let command = device.command.map { DispatchHeader.command.bytes.count + Self.digitCount(of: $0) }
+    mutating func size(for device: Device, audience: UnsafeRawBufferPointer) -> Int {
+        let command = device.command.map { DispatchHeader.command.bytes.count + write($0).count }
         return sharedSize + device.platform.headerValue.count + audience.count
             + (appIndex == nil ? 0 : device.app.count) + (command ?? 0)
     }
@@ -160,21 +159,11 @@ struct MessageHeaders: ~Copyable {
         return UnsafeBufferPointer(rebasing: headers[...count])
     }
 
-    /// - Parameter number: not negative.
-    private func write(_ number: Int64) -> UnsafeRawBufferPointer {
-        let size = Self.digitCount(of: number)
-        var left = number
-        for index in (0..<size).reversed() {
-            digits[index] = UInt8(ascii: "0") + UInt8(left % 10)
-            left /= 10
-        }
-        return UnsafeRawBufferPointer(rebasing: digits[..<size])
-    }
-
-    private static func digitCount(of number: Int64) -> Int {
-        var (count, left) = (1, number / 10)
-        while left > 0 { (count, left) = (count + 1, left / 10) }
-        return count
+    /// Valid until the next one.
+    private mutating func write(_ number: Int64) -> UnsafeRawBufferPointer {
+        digits.removeAll()
+        digits.append(decimal: number)
+        return digits.bytes
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer, to index: Int) {

@@ -28,6 +28,14 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What a client cannot change at will: of IPv6 the network of 64 bits, in which each has all addresses.
+    package var origin: String {
+        guard !isMapped else { return description }
+        var network = self
+        network.low = 0
+        return "\(network)/64"
+    }
+
     /// As inet_ntop writes it.
     package var description: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in

@@ -4,15 +4,27 @@ import Notifications
 import Pipeline
 import StateStore
 
+/// By what a table finds the subscriptions.
+enum SubscriptionIndex: Sendable {
+    /// As the registrar needs it.
+    case address
+    /// As whoever asks who is subscribed.
+    case audience
+}
+
 /// The registrar's table with the logs that it is the fold of, and how far it is. One owner.
 final class RegistrarFold {
     /// A table of this age is stored again, also without changes, in milliseconds.
     static let storesAgain: Int64 = 3_600_000
+    /// So many subscriptions by audience may wait for the store: a page of an audience looks at all that wait.
+    private static let mostWaiting = 10_000
 
     let table: RegistrarTable
     let core: RegistrarCore
     private let topics: PipelineConfiguration.Topics
     private let cluster: String?
+    private let index: SubscriptionIndex
+    private var waiting = 0
     private var json = JSONReader()
     /// By partition of each topic that is folded: everything below is in the table.
     private(set) var positions: [TopicPartition: Int64]
@@ -32,10 +44,12 @@ final class RegistrarFold {
     private(set) var storedTime: WallTime
 
     init(
-        _ table: RegistrarTable, _ topics: PipelineConfiguration.Topics, at checkpoint: RegistrarCheckpoint
+        _ table: RegistrarTable, _ topics: PipelineConfiguration.Topics, by index: SubscriptionIndex = .address,
+        at checkpoint: RegistrarCheckpoint
     ) {
         self.table = table
         self.topics = topics
+        self.index = index
         core = RegistrarCore(table)
         cluster = checkpoint.cluster
         positions = checkpoint.positions
@@ -51,8 +65,9 @@ final class RegistrarFold {
     ///   - isKnown: whether the group has an offset; without one everything is read again.
     /// - Returns: why it is filled again, if it is.
     static func open(
-        _ folder: String, _ topics: PipelineConfiguration.Topics, cluster: String?,
-        starts: [TopicPartition: Offset], ends: [TopicPartition: Offset], largestAge: Int64, now: WallTime,
+        _ folder: String, _ topics: PipelineConfiguration.Topics, by index: SubscriptionIndex = .address,
+        cluster: String?, starts: [TopicPartition: Offset], ends: [TopicPartition: Offset], largestAge: Int64,
+        now: WallTime,
         isKnown: Bool
     ) throws(StoreError) -> (fold: RegistrarFold, rebuilt: String?) {
         let (store, opening) = try DiskStore.open(folder)
@@ -68,12 +83,13 @@ final class RegistrarFold {
                 checkpoint.map { $0.problem(cluster: cluster, ends: ends, now: now, largestAge: largestAge) }
                 ?? "another version wrote it"
             if !isKnown { reason = "the group has no offset" }
-            if reason == nil, let checkpoint { return (RegistrarFold(table, topics, at: checkpoint), nil) }
+            if reason == nil, let checkpoint { return (RegistrarFold(table, topics, by: index, at: checkpoint), nil) }
         }
         try table.close()
         try DiskStore.wipe(folder)
         let empty = RegistrarCheckpoint(cluster: cluster, time: now, positions: starts.mapValues(\.value))
-        return (RegistrarFold(try RegistrarTable(try DiskStore.open(folder).store), topics, at: empty), reason)
+        let fresh = try RegistrarTable(try DiskStore.open(folder).store)
+        return (RegistrarFold(fresh, topics, by: index, at: empty), reason)
     }
 
     /// What is to be read of each partition, up to these ends.
@@ -90,8 +106,8 @@ final class RegistrarFold {
     func take(_ batch: borrowing RecordBatch) throws(StoreError) {
         // A record that cannot be folded ends the call: what came before it in the batch is not kept either.
         var reached: [TopicPartition: Int64] = [:]
-        for index in 0..<batch.count {
-            let record = batch[index]
+        for number in 0..<batch.count {
+            let record = batch[number]
             let partition = TopicPartition(topic: record.topic, partition: record.partition)
             guard positions[partition] != nil else { continue }
             reached[partition] = record.offset + 1
@@ -103,13 +119,19 @@ final class RegistrarFold {
             case topics.devices, topics.people, topics.erasures: break
             default:
                 let count = partitions[topics.subscriptions] ?? 0
-                guard let change = LoggedSubscription(batch, at: index, partitions: count, &json) else { break }
-                try take(change)
+                switch index {
+                case .address:
+                    guard let change = LoggedSubscription(batch, at: number, partitions: count, &json) else { break }
+                    try take(change)
+                case .audience:
+                    table.set(SubscriptionRecord(of: batch, at: number, partitions: count))
+                    waiting += 1
+                }
             }
         }
         table.commit()
         self.reached(reached)
-        if table.pendingCount >= RegistrarTable.mostPending { try flush() }
+        if table.pendingCount >= RegistrarTable.mostPending || waiting >= Self.mostWaiting { try flush() }
     }
 
     /// Takes a record of the subscriptions.
@@ -212,5 +234,6 @@ final class RegistrarFold {
         let checkpoint = RegistrarCheckpoint(cluster: cluster, time: time, positions: lowered(positions))
         try table.flush(checkpoint.bytes)
         storedTime = time
+        waiting = 0
     }
 }

@@ -6,7 +6,8 @@ import Pipeline
 import StateStore
 import Synchronization
 
-/// Fills a view of devices and people with what the registrar has written, and tells of its verdicts. One thread.
+/// Fills a view of devices and people with what the registrar has written, and of subscriptions, whoever wrote them, and
+/// tells of verdicts. One thread.
 package final class DeviceFollower: Sendable {
     private let configuration: PipelineConfiguration
     private let view: DeviceView
@@ -21,7 +22,7 @@ package final class DeviceFollower: Sendable {
     }
 
     private var topics: PipelineConfiguration.Topics { configuration.topics }
-    private var folded: [String] { [topics.devices, topics.people, topics.erasures] }
+    private var folded: [String] { topics.foldedByRegistrar }
 
     /// Follows the topics until the host drains or stops. A table that cannot be used is filled again.
     ///
@@ -89,7 +90,7 @@ package final class DeviceFollower: Sendable {
 
     private func open(_ folder: String, _ bounds: Bounds, now: WallTime) throws(StoreError) {
         let opened = try RegistrarFold.open(
-            folder, topics, cluster: bounds.log.cluster, starts: bounds.starts, ends: bounds.ends,
+            folder, topics, by: .audience, cluster: bounds.log.cluster, starts: bounds.starts, ends: bounds.ends,
             largestAge: bounds.log.largestTableAge, now: now, isKnown: true)
         if let reason = opened.rebuilt {
             logger.notice("the table of devices is filled from the beginning: \(reason)")

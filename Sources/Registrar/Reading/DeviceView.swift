@@ -2,7 +2,7 @@ import Notifications
 import StateStore
 import Synchronization
 
-/// Devices and people as this process knows them. One thread fills it; any thread asks.
+/// Devices, people and subscriptions as this process knows them. One thread fills it; any thread asks.
 ///
 /// What is asked for is nil, or empty, where there is none, or nothing is known.
 package final class DeviceView: Sendable {
@@ -50,6 +50,15 @@ package final class DeviceView: Sendable {
 
     package func owner(of address: AddressHash) throws(StoreError) -> DeviceID? {
         try update { table throws(StoreError) in try table?.owner(of: address) }
+    }
+
+    /// See ``RegistrarTable/subscribers(of:after:limit:)``.
+    package func subscribers(
+        of audience: ByteText, after last: AddressHash?, limit: Int
+    ) throws(StoreError) -> [Subscriber] {
+        try update { table throws(StoreError) in
+            try table?.subscribers(of: audience, after: last, limit: limit) ?? []
+        }
     }
 
     package func person(_ id: ByteText) throws(StoreError) -> PersonState? {

@@ -5,7 +5,7 @@ extension Permissions {
     /// Those of the registrar.
     init(registrarOf configuration: PipelineConfiguration) {
         let topics = configuration.topics
-        let group = RegistrarContext.group(of: configuration)
+        let group = configuration.registrarGroup
         self.init(
             configuration.kafka, group: .named(group), transactionalIDs: .prefix("\(group)."),
             committed: [topics.commands], followed: topics.foldedByRegistrar,

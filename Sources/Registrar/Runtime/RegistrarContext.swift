@@ -28,9 +28,7 @@ final class RegistrarContext: RoleContext {
         self.meter = meter
     }
 
-    var group: String { Self.group(of: configuration) }
-
-    static func group(of configuration: PipelineConfiguration) -> String { "\(configuration.groupID)-registrar" }
+    var group: String { configuration.registrarGroup }
 
     /// The folder of the table, with a lock of its own: other roles of the same instance may run beside it.
     static func folder(of configuration: PipelineConfiguration) -> String {
@@ -38,6 +36,11 @@ final class RegistrarContext: RoleContext {
     }
 
     var folder: String { Self.folder(of: configuration) }
+}
+
+extension PipelineConfiguration {
+    /// The group of consumers of the registrars.
+    package var registrarGroup: String { "\(groupID)-registrar" }
 }
 
 extension PipelineConfiguration.Topics {

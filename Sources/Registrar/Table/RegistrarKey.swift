@@ -21,6 +21,14 @@ enum RegistrarKey {
     /// An address's subscriptions: each entry ends with the hash of an audience.
     static func subscriptions(of address: AddressHash) -> Group { Group(bytes: [UInt8(ascii: "S")] + address.bytes) }
 
+    /// Who is subscribed to an audience: each entry ends with the hash of an address.
+    static func subscribers(of audience: ByteText) -> Group { subscribers(ofHashed: hash(audience)) }
+
+    /// - Parameter audience: its hash, of which the table of subscriptions has the first bytes.
+    static func subscribers(ofHashed audience: some Sequence<UInt8>) -> Group {
+        Group(bytes: [UInt8(ascii: "U")] + audience.prefix(TableEntry.audienceCount))
+    }
+
     /// 32 bytes: a person's id, or an audience, may be longer than a key.
     static func hash(_ text: ByteText) -> [UInt8] {
         var text = text.text

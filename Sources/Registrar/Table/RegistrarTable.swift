@@ -21,6 +21,7 @@ package final class RegistrarTable {
     /// Nil once it was closed.
     private var reader: (any StoreReader)?
     private var json = JSONReader()
+    private var parser = SubscriptionChanges()
     private var staged: Changes = [:]
     private var pending: Changes = [:]
     private var entries: [StoreEntry] = []
@@ -87,6 +88,21 @@ package final class RegistrarTable {
         return try value(RegistrarKey.subscriptions(of: address), ending: rest).flatMap { SubscriptionEntry($0) }
     }
 
+    /// Who is subscribed to an audience, in the order of the hashes of the addresses: of a table that is filled by
+    /// ``set(_:)-(SubscriptionRecord)``. Costs what it returns, and what is pending of the audience.
+    ///
+    /// - Parameter last: only those behind this one; nil: from the first one on.
+    package func subscribers(
+        of audience: ByteText, after last: AddressHash?, limit: Int
+    ) throws(StoreError) -> [Subscriber] {
+        var found: [Subscriber] = []
+        for (rest, value) in try entries(RegistrarKey.subscribers(of: audience), after: last?.bytes, limit: limit) {
+            guard let subscriber = Subscriber(address: rest, value) else { throw Self.foreign }
+            found.append(subscriber)
+        }
+        return found
+    }
+
     // MARK: Folding
 
     /// Takes a record of `notifications.devices`.
@@ -143,6 +159,19 @@ package final class RegistrarTable {
         stage(
             RegistrarKey.subscriptions(of: address), ending: RegistrarKey.hash(ByteText(key.audience)),
             entry.map { $0.bytes + Array(key.audience.utf8) })
+    }
+
+    /// Takes a record of `notifications.subscriptions`, for who is subscribed to an audience. One that is no subscription, or
+    /// lies in another partition than its key's, changes nothing, as in the pipeline.
+    package func set(_ record: SubscriptionRecord) {
+        parser.removeAll()
+        parser.append(record)
+        guard parser.count == 1 else { return }
+        let key = parser.key(0)
+        let value = parser.value(0).flatMap { TableEntry.device(StoreEntry(key: key, value: $0), audience: 0) }
+        stage(
+            RegistrarKey.subscribers(ofHashed: key), ending: Array(key.dropFirst(TableEntry.audienceCount)),
+            value.map(Subscriber.bytes))
     }
 
     // MARK: Transactions
@@ -212,17 +241,29 @@ package final class RegistrarTable {
         return found
     }
 
-    /// All of a group, in the order of what ends their keys.
-    private func entries(_ group: RegistrarKey.Group) throws(StoreError) -> [(rest: [UInt8], value: [UInt8])] {
+    /// Of a group, in the order of what ends their keys.
+    ///
+    /// - Parameter last: only those behind this one; nil: from the first one on.
+    private func entries(
+        _ group: RegistrarKey.Group, after last: [UInt8]? = nil, limit: Int = mostSubscriptions
+    ) throws(StoreError) -> [(rest: [UInt8], value: [UInt8])] {
+        var found = (pending[group] ?? [:]).merging(staged[group] ?? [:]) { $1 }
+        if let last { found = found.filter { last.lexicographicallyPrecedes($0.key) } }
+        let first = last.map { group.bytes + $0 + [0] } ?? group.bytes
         entries.removeAll(keepingCapacity: true)
         try group.bytes.withBytes { prefix throws(StoreError) in
-            try reader?.append(startingWith: prefix, limit: Self.mostSubscriptions, to: &entries)
+            try first.withBytes { first throws(StoreError) in
+                // As many as are changed may be removed.
+                try reader?.append(startingWith: prefix, from: first, limit: limit + found.count, to: &entries)
+            }
         }
-        var found: [[UInt8]: [UInt8]?] = [:]
-        for entry in entries { found[Array(entry.key.dropFirst(group.bytes.count))] = .some(Array(entry.value)) }
-        for changes in [pending[group], staged[group]] { found.merge(changes ?? [:]) { $1 } }
-        return found.compactMap { rest, value in value.map { (rest, $0) } }
-            .sorted { $0.rest.lexicographicallyPrecedes($1.rest) }
+        for entry in entries {
+            let rest = Array(entry.key.dropFirst(group.bytes.count))
+            if found[rest] == nil { found[rest] = .some(Array(entry.value)) }
+        }
+        return Array(
+            found.compactMap { rest, value in value.map { (rest: rest, value: $0) } }
+                .sorted { $0.rest.lexicographicallyPrecedes($1.rest) }.prefix(limit))
     }
 
     private static var foreign: StoreError {

@@ -23,13 +23,7 @@ extension ConfigurationOptions {
     ///
     /// - Throws: every problem at once: exit code 78.
     func checkedForBroadcasts() throws -> PipelineConfiguration {
-        let configuration = try checked()
-        guard !configuration.topics.broadcasts.isEmpty else {
-            throw CommandFailure(
-                .configuration,
-                "topic.broadcasts is not set, so nothing reads broadcasts: set it to their topic, such as "
-                    + "notifications.broadcasts")
-        }
-        return configuration
+        try checked(
+            with: \.broadcasts, "broadcasts", so: "nothing reads broadcasts", alsoFor: "carillon broadcasts")
     }
 }

@@ -11,13 +11,8 @@ struct ControlLog {
 
     /// - Throws: where `topic.control` is not set: exit code 78.
     init(_ options: ConfigurationOptions) throws {
-        configuration = try options.checked()
-        guard !configuration.topics.control.isEmpty else {
-            throw CommandFailure(
-                .configuration,
-                "topic.control is not set, so no sender can be told: set it to its topic, such as notifications.control, "
-                    + "also where 'carillon deliver' runs")
-        }
+        configuration = try options.checked(
+            with: \.control, "control", so: "no sender can be told", alsoFor: "carillon deliver")
     }
 
     /// The names of a provider's credentials; empty where this configuration has none.

@@ -20,13 +20,8 @@ struct CommandLog {
 
     /// - Throws: where `topic.commands` is not set: exit code 78.
     init(_ options: ConfigurationOptions) throws {
-        configuration = try options.checked()
-        guard !configuration.topics.commands.isEmpty else {
-            throw CommandFailure(
-                .configuration,
-                "topic.commands is not set, so there is no registrar: set it to its topic, such as "
-                    + "notifications.commands, also where 'carillon run --roles registrar' runs")
-        }
+        configuration = try options.checked(
+            with: \.commands, "commands", so: "there is no registrar", alsoFor: "carillon run --roles registrar")
     }
 
     /// Writes a command, and waits until the registrar has decided it.

@@ -41,13 +41,9 @@ struct NotifyCommand: ParsableCommand {
     @OptionGroup(title: "Configuration") var options: ConfigurationOptions
 
     func run() async throws {
-        let configuration = try options.checked(needsBroker: !confirmation.dryRun || confirmation.needsCount)
-        guard !configuration.topics.requests.isEmpty else {
-            throw CommandFailure(
-                .configuration,
-                "topic.requests is not set, so nothing reads requests: set it to their topic, such as "
-                    + "notifications.requests")
-        }
+        let configuration = try options.checked(
+            with: \.requests, "requests", so: "nothing reads requests", alsoFor: "carillon run",
+            needsBroker: !confirmation.dryRun || confirmation.needsCount)
         try request.checkType(configuration.requests)
         let now = WallClock.now
         let draft = try request.draft(now: now, newID: UUID().uuidString.lowercased())

@@ -77,6 +77,27 @@ struct ConfigurationOptions: ParsableArguments {
         if needsBroker { BrokerNotice.begin(configuration.kafka) }
         return configuration
     }
+
+    /// The same for a command that needs a topic that has no name by default.
+    ///
+    /// - Parameters:
+    ///   - name: the topic's, without `topic.`.
+    ///   - consequence: what is not so without it.
+    ///   - other: the process that needs the setting as well.
+    /// - Throws: also where it is not set: exit code 78.
+    func checked(
+        with topic: KeyPath<PipelineConfiguration.Topics, String>, _ name: String, so consequence: String,
+        alsoFor other: String, needsBroker: Bool = true
+    ) throws -> PipelineConfiguration {
+        let configuration = try checked(needsBroker: needsBroker)
+        guard !configuration.topics[keyPath: topic].isEmpty else {
+            throw CommandFailure(
+                .configuration,
+                "topic.\(name) is not set, so \(consequence): set it to its topic, such as notifications.\(name), also "
+                    + "where '\(other)' runs")
+        }
+        return configuration
+    }
 }
 
 /// Which process this is, for the commands that are one or that look into its folder.

@@ -43,6 +43,24 @@ import Testing
         #expect(desk.ask("PUT", path + "?new_secret=yes", PlayedDesk.body("fid-2")).status == .badRequest)
     }
 
+    @Test("a user registers 20 new devices within a day, also after logouts; those that are there, and a key, go on")
+    func newDevices() throws {
+        let (user, other) = (try desk.user("17"), try desk.user("18"))
+        func put(_ number: Int, as authorization: String? = nil) -> HTTPResponse.Status {
+            let path = "/v1/devices/installation-\(1_000 + number)"
+            defer { _ = desk.ask("DELETE", path + "/person", as: authorization) }
+            return desk.ask("PUT", path, PlayedDesk.body("fid-\(number)"), as: authorization).status
+        }
+        for number in 0..<20 { #expect(put(number, as: user) == .created) }
+        let refused = desk.ask("PUT", "/v1/devices/installation-1020", PlayedDesk.body("fid-20"), as: user)
+        #expect(refused.status == .tooManyRequests && refused.header("Retry-After") == "3600")
+        #expect(put(7, as: user) == .ok && put(20, as: other) == .created && put(21) == .created)
+        desk.registrar.now.withLock { $0 = $0 + 86_400_000 }
+        // The token is a day old by then.
+        let later = try desk.user("17", issued: desk.registrar.now.withLock { $0 })
+        #expect(put(22, as: later) == .created)
+    }
+
     @Test("where it is not known what there is, a PUT makes no credential unless it asks for one")
     func unknown() throws {
         desk.registrar.view.reached(nil)

@@ -49,8 +49,28 @@ final class PlayedRegistrar: RecordTaker {
         return try view.update { table throws(StoreError) in
             guard let table else { return nil }
             let decision = try RegistrarCore(table).decide(command, at: offset, time: time)
+            for change in decision.subscriptions { table.take(change) }
             table.commit()
             return decision.verdict
+        }
+    }
+}
+
+extension RegistrarTable {
+    /// Takes what was written into the topic of subscriptions.
+    func take(_ change: SubscriptionChange) {
+        let value: [UInt8]? =
+            switch change {
+            case .put(let subscription, _): subscription.encoded()
+            case .remove: nil
+            }
+        take(change.key, value)
+    }
+
+    func take(_ key: SubscriptionKey, _ value: [UInt8]?) {
+        Array(key.text.utf8).withUnsafeBytes { key in
+            guard let value else { return set(SubscriptionRecord(partition: 0, offset: 0, key: key, value: nil)) }
+            value.withUnsafeBytes { set(SubscriptionRecord(partition: 0, offset: 0, key: key, value: $0)) }
         }
     }
 }
@@ -64,11 +84,12 @@ struct PlayedDesk: Sendable {
     let metrics = Metrics()
 
     /// - Parameters:
+    ///   - audiences: those that the key may reach; empty: all.
     ///   - settings: of topics, as their broker would say them.
     ///   - receipts: takes those of phones.
     ///   - control: the topic.
     init(
-        scopes: [APIScope] = APIScope.allCases, settings: TopicSettings.Known = [:],
+        scopes: [APIScope] = APIScope.allCases, audiences: [String] = [], settings: TopicSettings.Known = [:],
         receipts: (any RecordTaker)? = nil, control: String = ""
     ) throws {
         let registrar = try PlayedRegistrar()
@@ -82,16 +103,19 @@ struct PlayedDesk: Sendable {
         surroundings.knows = { (try? registrar.view.device($0.device))?.credential == $0.hash }
         let writer = CommandWriter(
             configuration, registrar, registrar.view, registrar.board, surroundings, metrics: metrics)
-        let bulk = DeviceBulkEndpoints(configuration, writer, TopicReads(logger: Logger(label: "test")))
+        let bulk = DeviceBulkEndpoints(writer, TopicReads(logger: Logger(label: "test")))
         let erasures = ErasureEndpoints(
             configuration, writer, TopicReads(logger: Logger(label: "test")),
             TopicSettings(of: configuration.topicsWithPeople) { _ in settings })
+        var entry = KeyEntry(key, scopes: scopes)
+        entry.audiences = audiences
         handler = APIHandler(
             Router(
-                DeviceEndpoints(configuration, writer).all + bulk.all + PersonEndpoints(configuration, writer).all
+                DeviceEndpoints(writer).all + bulk.all + PersonEndpoints(writer).all
                     + erasures.all
+                    + AudienceEndpoints(configuration, writer, TopicReads(logger: Logger(label: "test"))).all
                     + ReceiptEndpoints(configuration, receipts ?? registrar, registrar.view, surroundings).all),
-            KeyRing([KeyEntry(key, scopes: scopes)]), .live, rate: 100_000, surroundings)
+            KeyRing([entry]), .live, rate: 100_000, surroundings)
         handler.replace(try shop.list([try shop.entry(.es256)]))
     }
 
@@ -116,10 +140,14 @@ struct PlayedDesk: Sendable {
     }
 
     /// What a user's app sends.
-    func user(_ person: String, _ audiences: String = #"["place/*","channel/*"]"#, device: DeviceID? = nil) throws
-        -> String
-    {
-        var claims: [String: String?] = ["sub": "\"\(person)\"", "audiences": audiences]
+    func user(
+        _ person: String, _ audiences: String = #"["place/*","channel/*"]"#, device: DeviceID? = nil,
+        issued: WallTime = Shop.now
+    ) throws -> String {
+        let seconds = issued.milliseconds / 1_000
+        var claims: [String: String?] = [
+            "sub": "\"\(person)\"", "audiences": audiences, "iat": "\(seconds)", "exp": "\(seconds + 3_600)",
+        ]
         if let device { claims["device"] = "\"\(device)\"" }
         return "Bearer " + String(decoding: try shop.token(claims: claims), as: UTF8.self)
     }

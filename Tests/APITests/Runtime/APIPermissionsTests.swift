@@ -33,9 +33,10 @@ import Testing
                 .contains("u needs Write on topic orders.events; "))
     }
 
-    @Test("the group of broadcasts is only looked at; the transactional id is the process's")
+    @Test("the groups of other roles are only looked at; the transactional id is the process's")
     func others() throws {
-        #expect(try sentence("GROUP_AUTHORIZATION_FAILED").contains("u needs Describe on group g-broadcasts; "))
+        #expect(
+            try sentence("GROUP_AUTHORIZATION_FAILED").contains("u needs Describe on the groups with the prefix g-; "))
         #expect(
             try sentence("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", of: .producer)
                 .contains("u needs Write on transactional id g-api-i; "))

@@ -71,6 +71,22 @@ import Time
         #expect(ask(key.text).status == .ok)
     }
 
+    @Test("of IPv6 tokens are counted by the network of 64 bits, of IPv4 by address")
+    func networks() throws {
+        func refused(from peer: String) -> Int {
+            var head = IncomingRequest(
+                method: "GET", target: "/v1/own", headers: [.init("authorization", "Bearer a.b.c")])
+            head.peer = peer
+            guard case .refuse(let response) = handler.admit(head) else { return 0 }
+            return Int(response.status.rawValue)
+        }
+        for number in 0..<60 { #expect(refused(from: "2001:db8:0:7:\(number)::1") == 401) }
+        #expect(refused(from: "2001:db8:0:7::") == 429 && refused(from: "2001:db8:0:8::1") == 401)
+        for number in 0..<60 { #expect(refused(from: "198.51.100.\(number)") == 401) }
+        for _ in 0..<60 { #expect(refused(from: "::ffff:203.0.113.7") == 401) }
+        #expect(refused(from: "203.0.113.7") == 429 && refused(from: "203.0.113.8") == 401)
+    }
+
     @Test("a person sends 120 requests a minute, another one is not touched by it")
     func quota() throws {
         for _ in 0..<120 { #expect(ask(try token()).status == .ok) }

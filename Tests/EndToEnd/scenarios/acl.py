@@ -387,6 +387,9 @@ def registry(guarded):
     path = "/v1/devices/installation-0001"
     wait_for("a device is registered", lambda: process.ask(key, "PUT", path, body)[0] == 200, 30)
     expect("what is known of it", process.ask(key, "GET", path)[1]["address"]["state"], "live")
+    expect(
+        "who is subscribed", process.ask(key, "GET", "/v1/audiences/place%2F42", headers={"Carillon-After": "0"})[1]["devices"], 1
+    )
     expect("who is subscribed", len(cluster.read(world.topics["subscriptions"])), 3)
     expect("a logout", process.ask(key, "DELETE", f"{path}/person")[0], 204)
     expect("what it withdraws", len(cluster.read(world.topics["control"])), 1)

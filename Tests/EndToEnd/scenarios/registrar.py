@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from generator.commands import Commands, command
-from generator.inputs import Input, event_about, subscription
+from generator.inputs import Input, event_about, subscription, unsubscription
 from harness.brokers import Brokers
 from harness.cluster import Cluster
 from harness.daemon import Daemon, wait_for_daemons
@@ -47,7 +47,9 @@ TOPICS = (
 )
 # What a registrar writes.
 DECIDED = ("verdicts", "devices", "people", "erasures", "subscriptions", "control")
-SIZES = {"commands": 3_000, "kills": 4}
+SIZES = {"commands": 3_000, "kills": 4, "subscribers": 2_500}
+# Of a GET that is to know what is there when it is asked.
+AT_ONCE = {"Carillon-After": "0"}
 
 
 class Registrar(Daemon):
@@ -603,6 +605,91 @@ def http(harness):
     expect("a key that may not", patient.put(reader, phone, body)[0], 403)
     registrar.stop()
     world.verify()
+    # As after the day for which verdicts are kept.
+    topic = world.topics["verdicts"]
+    world.cluster.delete_records(topic, 0, world.cluster.ends(topic)[0])
+    expect("a verdict that is not kept any more", patient.ask(key, "GET", command)[0], 404)
+    waiting = f"/v1/commands/{patient.put(key, other, body | {'locale': 'fr'})[1]['command']}"
+    expect("one that nobody has decided", patient.ask(key, "GET", waiting)[1]["status"], "recorded")
+
+
+@scenario(
+    "who is subscribed to an audience the API says page by page: each device that stays once, while others come and go, and in "
+    "the end what the fold of the subscriptions says",
+    background=True,
+)
+def audiences(harness):
+    world = RegistrarWorld(harness, "registrar-audiences")
+    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
+    key = create_key(harness, world.folder, "devices:write", "devices:read")
+    registrar, desk = world.registrar("a").start(), Desk(world, "x").start()
+    wait_until_ready(desk)
+    chance = random.Random(f"audiences {harness.seed}")
+
+    def pages(limit, between=lambda: None, headers=None):
+        """The items of all pages."""
+        items, cursor = [], ""
+        while True:
+            status, page = desk.ask(key, "GET", f"/v1/audiences/place%2F42/devices?limit={limit}{cursor}", headers=headers)
+            expect("a page", (status, len(page["items"]) <= limit), (200, True))
+            items += page["items"]
+            if "next" not in page:
+                return items
+            cursor = f"&cursor={page['next']}"
+            between()
+
+    def come_and_go():
+        """Somebody joins or leaves: a device of the registrar's, or an address that somebody else subscribes."""
+        number = chance.randrange(50)
+        body = {"app": "com.example.shop", "address": {"kind": "registration_token", "value": f"comes-{number}"}}
+        audiences = ["place/42"] if chance.random() < 0.5 else ["place/43"]
+        desk.put(key, f"installation-comes-{number:02}", body | {"audiences": audiences})
+        made = unsubscription if chance.random() < 0.5 else subscription
+        world.cluster.produce(world.topics["subscriptions"], [made("42", f"other-comes-{number}")])
+
+    size = harness.sizes.subscribers
+    lines = [
+        {"device": f"installation-{number:06}", "app": "com.example.shop", "audiences": ["place/42"], "locale": "de-AT"}
+        | {"address": {"kind": "registration_token", "value": f"token-{number}"}}
+        for number in range(size * 4 // 5)
+    ]
+    body = "\n".join(json.dumps(each) for each in lines).encode()
+    expect("an import", desk.ask(key, "POST", "/v1/devices:import", body, {"Content-Type": "application/x-ndjson"})[0], 202)
+    foreign = [f"other-{number}" for number in range(size - len(lines))]
+    world.cluster.produce(world.topics["subscriptions"], [subscription("42", each) for each in foreign])
+    world.wait_until_decided()
+    staying = {sha256(each["address"]["value"]): each["device"] for each in lines} | {sha256(each): None for each in foreign}
+    wait_for_daemons("all are known", lambda: desk.ask(key, "GET", "/v1/audiences/place%2F42")[1]["devices"] == size, [desk])
+    for limit in (250, 1000, 77):
+        items = pages(limit, come_and_go)
+        hashes = [each["address_sha256"] for each in items]
+        expect("each once, in their order", hashes, sorted(set(hashes)))
+        known = {each["address_sha256"]: each.get("device") for each in items if each["address_sha256"] in staying}
+        expect(f"those that stay, in pages of {limit}", known, staying)
+    newest = {record.key.decode(): record.value for record in world.read("subscriptions")}
+    fold = {each for each, value in newest.items() if value}
+    found = {f"place/42|{each['address_sha256']}" for each in pages(1000, headers=AT_ONCE)}
+    expect("who is subscribed", found, {each for each in fold if each.startswith("place/42|")})
+    counts = desk.ask(key, "GET", "/v1/audiences/place%2F42", headers=AT_ONCE)[1]
+    expect("how many", (counts["devices"], counts["platforms"]), (len(found), {"fcm": len(found), "apns": 0}))
+    expect("by language", counts["languages"], [{"language": "de", "devices": len(lines)}])
+    address = sha256("token-7")
+    for audience in (f"device%2F{address}", "user%2Fnobody"):
+        status, page = desk.ask(key, "GET", f"/v1/audiences/{audience}/devices")
+        expect(
+            f"of {audience}",
+            (status, [each["address_sha256"] for each in page["items"]]),
+            (200, [address] * ("device" in audience)),
+        )
+    # The table is there at the next start.
+    desk.stop(30)
+    desk.start()
+    wait_until_ready(desk)
+    expect("who is subscribed after a start", {f"place/42|{each['address_sha256']}" for each in pages(1000)}, found)
+    for each in (registrar, desk):
+        each.stop(30)
+    others = foreign + [f"other-comes-{number}" for number in range(50)]
+    world.verify(others={f"place/42|{sha256(each)}" for each in others} & fold)
 
 
 @scenario("by the time that an erasure names no topic has a byte of the person or the address left", background=True)

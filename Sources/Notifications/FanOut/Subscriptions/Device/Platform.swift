@@ -71,7 +71,7 @@ public enum AddressKind: String, CaseIterable, Sendable {
     }
 
     /// The code in the table.
-    var code: UInt8 {
+    package var code: UInt8 {
         switch self {
         case .registrationToken: 0
         case .apnsToken: 1
@@ -80,7 +80,7 @@ public enum AddressKind: String, CaseIterable, Sendable {
     }
 
     /// Nil for a code that this version does not write.
-    init?(code: UInt8) {
+    package init?(code: UInt8) {
         guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = kind
     }

@@ -15,6 +15,12 @@ package struct AddressHash: Hashable, Sendable {
         self.hex = hex
     }
 
+    /// Nil unless these are 32 bytes.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 32 else { return nil }
+        hex = bytes.withUnsafeBytes { $0.baseAddress.map(Hex.string) ?? "" }
+    }
+
     package var bytes: [UInt8] {
         var hex = hex
         return [UInt8](unsafeUninitializedCapacity: 32) { bytes, count in

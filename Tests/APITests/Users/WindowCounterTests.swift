@@ -3,12 +3,12 @@ import Time
 
 @testable import API
 
-@Suite("API: what a name may do within a minute") struct MinuteCounterTests {
+@Suite("API: what a name may do within a time") struct WindowCounterTests {
     private let now = WallTime(milliseconds: 1_764_000_000_000)
 
     @Test("so often within the minute, then again after it; a name does not count for another")
     func minute() {
-        var counter = MinuteCounter(most: 2)
+        var counter = WindowCounter(most: 2, within: .seconds(60))
         for _ in 0..<2 {
             #expect(counter.isBelow("a", at: now))
             counter.count("a", at: now)
@@ -23,7 +23,7 @@ import Time
 
     @Test("names are bounded: with too many of them all are forgotten")
     func bounded() {
-        var counter = MinuteCounter(most: 1)
+        var counter = WindowCounter(most: 1, within: .seconds(60))
         counter.count("a", at: now)
         for number in 0..<99_999 { counter.count("\(number)", at: now) }
         #expect(!counter.isBelow("a", at: now))
