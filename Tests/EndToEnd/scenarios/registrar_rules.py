@@ -34,21 +34,24 @@ LOCALE = sampled_from(["de", "en-GB", None])
 ADDRESS_OR_NONE, PERSON_OR_NONE = sampled_from([*ADDRESSES, None]), sampled_from([*PERSONS, None])
 MEMBERS = fixed_dictionaries({"address": ADDRESS_OR_NONE, "person": PERSON_OR_NONE, "locale": LOCALE, "audiences": AUDIENCES})
 TEXTS = {"locale": LOCALE, "time_zone": sampled_from(["Europe/Berlin", None])}
-# Of a PATCH; what a credential may change is there more often.
+# Of a PATCH: what a credential may change, or what it may not.
 CHANGES = fixed_dictionaries({}, optional=TEXTS | {"address": ADDRESS_OR_NONE}) | fixed_dictionaries(
     {}, optional={"address": ADDRESS_OR_NONE, "person": PERSON_OR_NONE, "audiences": AUDIENCES | sampled_from([None])}
 )
+CHANGES |= fixed_dictionaries({"audiences": AUDIENCES})
 GRANTS = fixed_dictionaries({}, optional=TEXTS | {"audiences": AUDIENCES})
 WAY = tuples(PROCESS, booleans()).map(lambda each: Way(*each))
 ON_A_CONDITION = sampled_from([None, None, None, None, "known", "old", "any", "new"])
 ANY_WAY = tuples(PROCESS, booleans(), ON_A_CONDITION).map(lambda each: Way(*each))
 # Who asks: the backend, a person, of whom one is that of the device, or a credential, of which one is that of the device.
 WHO = sampled_from([None] * 3 + ["its person"] * 3 + PERSONS + ["its credential"] * 4 + ["a wrong secret", "another device"])
+# Whether a PUT asks for another secret.
+QUERY = sampled_from(["", "", "?new_secret=1"])
 # How the app's counter of its changes goes on; None: the app does not count.
 GENERATION = sampled_from([None, None, None, 1, 1, 0, -1])
 
 # Whether a registrar is away until the other one decides, which takes longer than all else.
-IS_MISSED = sampled_from([False, False, True])
+IS_MISSED = sampled_from([False] * 4 + [True])
 
 
 class Over(BaseException):
@@ -95,11 +98,14 @@ class Rules(RuleBasedStateMachine):
             members = members | {"generation": max(0, self.clients.generations[device] + min(generation, 0))}
         self.clients.put(way, device, body_of(device, **members))
 
-    @rule(device=DEVICE, way=WAY, address=ADDRESS)
-    def rotate(self, device, way, address):
-        self.clients.put(way, device, self.body(device) | {"address": address})
+    @rule(device=DEVICE, way=WAY, address=ADDRESS, is_own=booleans(), query=QUERY)
+    def rotate(self, device, way, address, is_own, query):
+        """By the backend, or by the token of the person who is logged in."""
+        body = self.body(device) | {"address": address}
+        way = way._replace(who=body.get("person") if is_own else None)
+        self.clients.put(way, device, body, query)
 
-    @rule(device=DEVICE, way=WAY, person=PERSON, is_own=booleans(), query=sampled_from(["", "", "?new_secret=1"]))
+    @rule(device=DEVICE, way=WAY, person=PERSON, is_own=booleans(), query=QUERY)
     def log_in(self, device, way, person, is_own, query):
         """By the backend, or by the person's own token; where the app has lost its secret, it asks for another one."""
         way = way._replace(who=person if is_own else None)
