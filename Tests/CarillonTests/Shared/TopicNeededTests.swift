@@ -8,7 +8,8 @@ import Testing
             (["deliver", "paused"], "control", "no sender can be told", "carillon deliver"),
             (["broadcast", "list"], "broadcasts", "nothing reads broadcasts", "carillon broadcasts"),
             (
-                ["notify", "--audience", "user/17", "--title", "T", "--body", "B", "--yes"], "requests",
+                ["notify", "--audience", "user/17", "--title", "T", "--body", "B", "--app-type", "NewBill", "--yes"],
+                "requests",
                 "nothing reads requests", "carillon run"
             ),
         ])
