@@ -50,7 +50,7 @@ struct Demo {
         configuration.api.keys = folder.path + "/keys.json"
         configuration.api.issuers = folder.path + "/issuers.json"
         configuration.api.events = true
-        // Of a busy machine, too, the story has the registrar's answers.
+        // A registrar on a busy machine may need longer than by default.
         configuration.api.wait = .seconds(20)
         let scopes: [APIScope] = [.send, .writeEvents, .readTraces]
         try KeyFile.write(KeyRing([KeyEntry(apiKey, scopes: scopes)]), to: configuration.api.keys)

@@ -64,7 +64,8 @@ enum DemoSamples {
         "4711", "ORDER_STATUS_CHANGED",
         #""order_number":"A-17","place_id":"42","previous_status":"pending","status":"picked","# + slot)
     /// The body with which Emil's phone registers.
-    static let emilsDevice = #"{"address":{"kind":"registration_token","value":"\#(emil.subscription.token)"},"#
+    static let emilsDevice =
+        #"{"address":{"kind":"registration_token","value":"\#(emil.subscription.token)"},"#
         + #""app":"com.example.shop","locale":"en-GB","person":"emil","audiences":["place/9"]}"#
     /// The body of an event of a backend.
     static let posted = body("4714", "ORDER_CREATED", #""order_number":"A-19","place_id":"9","# + slot)

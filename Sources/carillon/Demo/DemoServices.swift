@@ -28,7 +28,8 @@ struct DemoServices {
             clock: PipelineClock(),
             broadcasts: BroadcastFollower(demo.configuration, logger: demo.logger, metrics: Metrics()),
             control: ControlFollower(demo.configuration, logger: demo.logger, metrics: Metrics()))
-        let process = ProcessHost([pipeline, broadcasts, sender, registrar, api], logger: demo.logger, metrics: Metrics())
+        let process = ProcessHost(
+            [pipeline, broadcasts, sender, registrar, api], logger: demo.logger, metrics: Metrics())
         (self.pipeline, self.sender, self.api, self.process) = (pipeline, sender, api, process)
         running = Task { try await process.run() }
     }
