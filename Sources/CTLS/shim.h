@@ -46,7 +46,7 @@ static inline X509 *ctls_make_certificate(
     return made;
 }
 
-// Both write PEM and return its length; 0 if it does not fit.
+// Each writes PEM and returns its length; 0 if it does not fit.
 static inline long ctls_take(BIO *memory, char *text, long size) {
     char *data = NULL;
     long count = BIO_get_mem_data(memory, &data);
@@ -58,6 +58,11 @@ static inline long ctls_take(BIO *memory, char *text, long size) {
 static inline long ctls_write_certificate(X509 *certificate, char *text, long size) {
     BIO *memory = BIO_new(BIO_s_mem());
     PEM_write_bio_X509(memory, certificate);
+    return ctls_take(memory, text, size);
+}
+static inline long ctls_write_public_key(EVP_PKEY *key, char *text, long size) {
+    BIO *memory = BIO_new(BIO_s_mem());
+    PEM_write_bio_PUBKEY(memory, key);
     return ctls_take(memory, text, size);
 }
 static inline long ctls_write_key(EVP_PKEY *key, char *text, long size) {

@@ -1,6 +1,6 @@
 import CCurl
 
-/// GET of one small page over plain HTTP/1.1, such as a service's health. Blocks the calling thread.
+/// One request over plain HTTP/1.1 for a small page, such as a service's health. Blocks the calling thread.
 package enum PageRequest {
     package enum Outcome: Sendable, Equatable {
         case page(status: Int, body: String)
@@ -15,14 +15,28 @@ package enum PageRequest {
     /// What is kept of a page, in bytes.
     private static let limit = 64 * 1_024
 
-    /// - Parameter timeout: for everything together, also for looking up the host's name; at least 1 ms.
-    package static func get(_ url: String, timeout: Duration) -> Outcome {
+    /// - Parameters:
+    ///   - fields: the header's, such as `Accept: text/plain`.
+    ///   - content: JSON; nil: none.
+    ///   - timeout: for everything together, also for looking up the host's name; at least 1 ms.
+    package static func send(
+        _ method: String, _ url: String, fields: [String] = [], content: String? = nil, timeout: Duration
+    ) -> Outcome {
         guard HTTPClient.isLibraryReady, let handle = curl_easy_init() else {
             return .failed("libcurl does not start")
         }
-        defer { curl_easy_cleanup(handle) }
+        let type = content.map { _ in "Content-Type: application/json" }
+        let list = (fields + [type].compactMap { $0 }).reduce(nil) { curl_slist_append($0, $1) ?? $0 }
+        defer {
+            curl_easy_cleanup(handle)
+            curl_slist_free_all(list)
+        }
         let body = Body()
+        let sent = content.map { ccurl_set_text(handle, CURLOPT_COPYPOSTFIELDS, $0) } ?? CURLE_OK
         let options = [
+            sent,
+            ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, method),
+            ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, list),
             ccurl_set_text(handle, CURLOPT_URL, url),
             ccurl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http"),
             ccurl_set_number(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1),

@@ -71,6 +71,15 @@ public final class NotificationPipeline: Role, Sendable {
     /// same cost.
     public var liveness: Liveness { host.health.liveness }
 
+    /// Asks that the table of subscriptions reach the ends that its topic has now.
+    ///
+    /// - Returns: says whether it has; never where the pipeline is not running.
+    package func askForTable() -> @Sendable () -> Bool {
+        guard let gate = context.withLock({ $0?.gate }) else { return { false } }
+        let barrier = gate.requestBarrier()
+        return { gate.isOpen(barrier) }
+    }
+
     /// Drains, commits, and lets ``run()`` return. Any thread, any number of times.
     public func shutdown() { host.drain() }
 

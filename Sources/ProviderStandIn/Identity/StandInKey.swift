@@ -26,6 +26,9 @@ package final class StandInKey: @unchecked Sendable {
     /// PKCS #8 in PEM, as Google's service accounts and Apple's `.p8` files have it.
     package var pem: String { PEM.text { ctls_write_key(pointer, $0, $1) } }
 
+    /// SubjectPublicKeyInfo in PEM, for those who verify.
+    package var publicPEM: String { PEM.text { ctls_write_public_key(pointer, $0, $1) } }
+
     /// Whether this is the key's signature of the text: RS256, or ES256 with r and s (RFC 7518 §3.4).
     func signed(_ text: Substring.UTF8View, _ signature: [UInt8], es256: Bool) -> Bool {
         let text = Array(text)

@@ -181,9 +181,15 @@ package struct KafkaLog: ~Copyable {
         return found
     }
 
-    /// The configuration of a topic.
+    /// The configuration of a topic; empty where the broker cannot be asked for it, as an embedded one.
     package func settings(of topic: String) throws(KafkaError) -> [String: String] {
-        try Admin(settings: configuration.kafka).describe(topics: [topic]).first?.configuration ?? [:]
+        do throws(KafkaError) {
+            let admin = try Admin(settings: configuration.kafka)
+            return try admin.describe(topics: [topic], timeout: patience).first?.configuration ?? [:]
+        } catch {
+            guard error.kind == .unsupported else { throw error }
+            return [:]
+        }
     }
 
     /// Waits until every transaction that has written to a topic so far has ended, so that its records can be read.

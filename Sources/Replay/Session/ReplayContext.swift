@@ -19,8 +19,6 @@ package struct ReplayContext {
     /// The wall clock when the command began.
     package var now: WallTime
     package var logger: ClientLog.Sink
-    /// The settings of topics, by name, of a cluster that cannot be asked for them, as an embedded one.
-    package var topicSettings: [String: [String: String]]
     /// Called between two batches, and while waiting for a broker; true ends the work with ``ReplayStopped``.
     package var isStopped: @Sendable () -> Bool
     /// The number of items read in a stage, and the fraction of the stage that is done.
@@ -32,7 +30,7 @@ package struct ReplayContext {
 
     package init(
         configuration: PipelineConfiguration, scratch: Scratch, now: WallTime, logger: @escaping ClientLog.Sink,
-        topicSettings: [String: [String: String]] = [:], isStopped: @escaping @Sendable () -> Bool = { false },
+        isStopped: @escaping @Sendable () -> Bool = { false },
         progress: @escaping (Stage, Int, Double) -> Void = { _, _, _ in }, limit: ReadLimit? = nil,
         patience: Duration = .seconds(30)
     ) {
@@ -40,7 +38,6 @@ package struct ReplayContext {
         self.scratch = scratch
         self.now = now
         self.logger = logger
-        self.topicSettings = topicSettings
         self.isStopped = isStopped
         self.progress = progress
         self.limit = limit

@@ -114,7 +114,7 @@ extension ReplaySession {
     mutating func readSubscriptions() throws {
         let topic = configuration.topics.subscriptions
         let bounds = try log.bounds(of: topic)
-        let settings = try context.topicSettings[topic] ?? log.settings(of: topic)
+        let settings = try log.settings(of: topic)
         let isCompacted = settings["cleanup.policy"]?.contains("compact") ?? true
         let lag = settings["min.compaction.lag.ms"].flatMap { Int64($0) }
         let youngFrom = isCompacted ? context.now - (lag ?? 0) + Self.skew : .distantPast

@@ -15,11 +15,13 @@ struct Demo {
     let logger: Logger
     /// With which a backend asks the API.
     let apiKey = APIKey(.live)
+    let shop: DemoShop
 
     /// - Parameter folder: exists; keys, certificates and the tables are in it.
     init(folder: PrivateFolder, logLevel: Logger.Level) throws {
         cluster = try MockCluster(brokers: 1)
         providers = try StandInProviders(folder: folder.path)
+        shop = try DemoShop()
         var configuration = PipelineConfiguration(
             kafka: ["bootstrap.servers": cluster.bootstrapServers], stateDirectory: folder.path + "/state",
             rules: try .init(), instanceID: "demo", workers: 1)
@@ -27,6 +29,9 @@ struct Demo {
         configuration.sessionTimeout = .seconds(6)
         configuration.topics.requests = "notifications.requests"
         configuration.topics.broadcasts = "notifications.broadcasts"
+        configuration.topics.commands = "notifications.commands"
+        configuration.topics.control = "notifications.control"
+        configuration.topics.receipts = "notifications.receipts"
         configuration.rendering.display = try DemoSamples.texts()
         configuration.rendering.broadcastLanguage = .device
         configuration.delivery.credentials = [
@@ -43,7 +48,13 @@ struct Demo {
         configuration.delivery.reaps = false
         configuration.api.http = ListenAddress(host: "127.0.0.1", port: 0)
         configuration.api.keys = folder.path + "/keys.json"
-        try KeyFile.write(KeyRing([KeyEntry(apiKey, scopes: [.send])]), to: configuration.api.keys)
+        configuration.api.issuers = folder.path + "/issuers.json"
+        configuration.api.events = true
+        // A registrar on a busy machine may need longer than by default.
+        configuration.api.wait = .seconds(20)
+        let scopes: [APIScope] = [.send, .writeEvents, .readTraces]
+        try KeyFile.write(KeyRing([KeyEntry(apiKey, scopes: scopes)]), to: configuration.api.keys)
+        try StandInProviders.write(shop.issuers, to: configuration.api.issuers)
         self.configuration = configuration
         logger = Logger(label: "carillon", level: logLevel)
         let topics = configuration.topics
@@ -51,7 +62,8 @@ struct Demo {
         let all =
             [
                 topics.events, topics.requests, topics.subscriptions, topics.deadLetters, topics.journal,
-                topics.broadcasts, topics.broadcastJournal, topics.deliveries,
+                topics.broadcasts, topics.broadcastJournal, topics.deliveries, topics.commands, topics.devices,
+                topics.people, topics.erasures, topics.verdicts, topics.control, topics.receipts,
             ] + sent + sent.flatMap(configuration.delivery.retryTopics)
         for topic in all { try cluster.createTopic(topic, partitions: 1) }
     }

@@ -36,7 +36,7 @@ struct DemoCommand: ParsableCommand {
         let phones = DemoPhones()
         demo.providers.observe { provider, record, _ in phones.add(provider, record) }
         try demo.write(DemoSamples.subscriptions, to: demo.configuration.topics.subscriptions)
-        Terminal.complain("A Kafka in this program, four daemons, and stand-ins of FCM and APNs start …\n")
+        Terminal.complain("A Kafka in this program, five daemons, and stand-ins of FCM and APNs start …\n")
         let services = try DemoServices(demo, stop)
         try await services.untilReady()
         let story = DemoStory(demo: demo, services: services, phones: phones)
@@ -44,29 +44,45 @@ struct DemoCommand: ParsableCommand {
         if verbose { for line in try story.records() { Terminal.write(line + "\n") } }
         if stay {
             phones.goLive()
-            Terminal.write(Self.invitation(demo, services.api))
+            Terminal.write(try Self.invitation(demo, services.api))
             await stop.wait()
             Terminal.tell("drains and ends")
         }
         try await services.end()
     }
 
-    private static func invitation(_ demo: Demo, _ api: APIService) -> String {
+    private static func invitation(_ demo: Demo, _ api: APIService) throws -> String {
         let (servers, topics) = (demo.cluster.bootstrapServers, demo.configuration.topics)
         let address = api.address.map(String.init(describing:)) ?? ""
+        let user = try demo.shop.token(of: "fred")
         return """
 
-            All of it stays up until Ctrl-C, with Kafka at \(servers). In another terminal, subscribe a phone:
+            All of it stays up until Ctrl-C, with Kafka at \(servers). In another terminal, name the API, a key of the backend, and the token that it has signed for Fred:
 
-            echo a-made-up-token | carillon subscribe -b \(servers) --audience place/42 --platform fcm --app com.example.shop
+            api=http://\(address) key=\(demo.apiKey.text) user=\(user)
 
-            and order something; what the phones show appears here:
+            Fred's phone registers as his, and keeps the credential that it gets:
+
+            secret=$(curl -sS -X PUT $api/v1/devices/freds-phone-0001 -H "Authorization: Bearer $user" --json '{"address":{"kind":"registration_token","value":"made-up-token-of-fred"},"app":"com.example.shop","person":"fred","audiences":["place/42"]}' | sed 's/.*"secret":"//; s/".*//')
+
+            Order something, by an event in Kafka or over HTTP; what the phones show appears here:
 
             order=$(date +%s); echo '{"event_type":"ORDER_CREATED","order":{"id":"'$order'","order_number":"B-1","place_id":"42"}}' | kcat -b \(servers) -P -t \(topics.events) -k $order
+            order=$(date +%s); curl -sS $api/v1/events -H "Authorization: Bearer $key" --json '{"event_type":"ORDER_CREATED","order":{"id":"'$order'","order_number":"B-2","place_id":"42"}}'
 
-            Carla's phone is subscribed to user/carla. A backend notifies her over HTTP; sent again, it changes nothing:
+            Fred opens it, and his phone says so; the backend asks what became of the order:
 
-            curl -X PUT http://\(address)/v1/requests/bill-1 -H 'Authorization: Bearer \(demo.apiKey.text)' -H 'Content-Type: application/json' -d '{"audience":"user/carla","app":{"title":"New bill","body":"23.40 €","data":{"type":"NewBill","bill_id":"B-1"}}}'
+            message=$(curl -sS "$api/v1/explain?order=$order" -H "Authorization: Bearer $key" | grep -o 'msg-[^"]*' | head -1)
+            curl -sS $api/v1/receipts -H "Authorization: Device freds-phone-0001:$secret" --json '{"receipts":[{"message_id":"'$message'","kind":"opened","at":"'$(date -u +%FT%TZ)'"}]}'
+            curl -sS "$api/v1/explain?order=$order" -H "Authorization: Bearer $key"
+
+            He logs out, and the next order does not reach his phone:
+
+            curl -sS -X DELETE $api/v1/devices/freds-phone-0001/person -H "Authorization: Device freds-phone-0001:$secret"
+
+            Carla's phone is subscribed to user/carla. A backend notifies her; sent again, it changes nothing:
+
+            curl -sS -X PUT $api/v1/requests/bill-1 -H "Authorization: Bearer $key" --json '{"audience":"user/carla","app":{"title":"New bill","body":"23.40 €","data":{"type":"NewBill","bill_id":"B-1"}}}'
 
             This cluster lives in the memory of this program, and proves nothing about exactly-once: real brokers do.
 

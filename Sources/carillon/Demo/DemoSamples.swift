@@ -40,9 +40,10 @@ enum DemoSamples {
     static let carla = Phone("Carla", "Android", .fcm, "user/carla", token: "made-up-token-of-carla")
     static let dora = Phone(
         "Dora", "iPhone", .apns, "channel/news", token: String(repeating: "4e", count: 32), locale: "de-AT")
-    static let phones = [anna, ben, lost, carla, dora]
+    static let emil = Phone("Emil", "Android", .fcm, "place/9", token: "made-up-token-of-emil")
+    static let phones = [anna, ben, lost, carla, dora, emil]
 
-    /// All but Dora's, who comes later.
+    /// All but those of Dora, who comes later, and Emil, who registers over HTTP.
     static let subscriptions =
         [anna, ben, lost, carla].map { $0.record() } + [carla.record(of: "channel/news")]
 
@@ -62,6 +63,12 @@ enum DemoSamples {
     static let picked = event(
         "4711", "ORDER_STATUS_CHANGED",
         #""order_number":"A-17","place_id":"42","previous_status":"pending","status":"picked","# + slot)
+    /// The body with which Emil's phone registers.
+    static let emilsDevice =
+        #"{"address":{"kind":"registration_token","value":"\#(emil.subscription.token)"},"#
+        + #""app":"com.example.shop","locale":"en-GB","person":"emil","audiences":["place/9"]}"#
+    /// The body of an event of a backend.
+    static let posted = body("4714", "ORDER_CREATED", #""order_number":"A-19","place_id":"9","# + slot)
     static let elsewhere = event("4712", "ORDER_CREATED", #""order_number":"A-18","place_id":"7","# + slot)
     static let broken = ProducerRecord(
         key: Array("4713".utf8), value: Array(#"{"event_type":"ORDER_CREATED","order":"#.utf8))
@@ -69,9 +76,11 @@ enum DemoSamples {
     private static let slot = #""shipping_info":{"slot":{"start_time":"14:00","end_time":"16:00"}}"#
 
     private static func event(_ order: String, _ type: String, _ members: String) -> ProducerRecord {
-        ProducerRecord(
-            key: Array(order.utf8),
-            value: Array(#"{"event_type":"\#(type)","order":{"id":"\#(order)",\#(members)}}"#.utf8))
+        ProducerRecord(key: Array(order.utf8), value: Array(body(order, type, members).utf8))
+    }
+
+    private static func body(_ order: String, _ type: String, _ members: String) -> String {
+        #"{"event_type":"\#(type)","order":{"id":"\#(order)",\#(members)}}"#
     }
 
     static let onItsWay = ProducerRecord(

@@ -1,9 +1,10 @@
 import API
 import Broadcasts
 import Pipeline
+import Registrar
 import Sender
 
-/// The daemons in this process: the pipeline, the broadcasts, the sender, and the API.
+/// The daemons in this process: the pipeline, the broadcasts, the sender, the registrar, and the API.
 struct DemoServices {
     let pipeline: NotificationPipeline
     let sender: SenderService
@@ -21,12 +22,14 @@ struct DemoServices {
         let broadcasts = BroadcastService(configuration: demo.configuration, logger: demo.logger)
         let sender = SenderService(
             configuration: demo.configuration, start: .position(.earliest), logger: demo.logger)
+        let registrar = RegistrarService(configuration: demo.configuration, logger: demo.logger)
         let api = APIService(
             configuration: demo.configuration, version: Version.number, logger: demo.logger, metrics: Metrics(),
             clock: PipelineClock(),
             broadcasts: BroadcastFollower(demo.configuration, logger: demo.logger, metrics: Metrics()),
             control: ControlFollower(demo.configuration, logger: demo.logger, metrics: Metrics()))
-        let process = ProcessHost([pipeline, broadcasts, sender, api], logger: demo.logger, metrics: Metrics())
+        let process = ProcessHost(
+            [pipeline, broadcasts, sender, registrar, api], logger: demo.logger, metrics: Metrics())
         (self.pipeline, self.sender, self.api, self.process) = (pipeline, sender, api, process)
         running = Task { try await process.run() }
     }

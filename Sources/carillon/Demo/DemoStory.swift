@@ -44,12 +44,36 @@ struct DemoStory {
         try await services.wait("the dead letter") { services.pipeline.meter.reading.counts.deadLetters > letters }
         for letter in try demo.read(topics.deadLetters) { say("   " + DemoLines.deadLetter(letter)) }
 
+        heading("7", "Over HTTP: Emil's phone registers as its user, an order is posted, and Emil opens the push.")
+        try await emilOpens()
+
         let outcomes = try await allOutcomes()
         let again = picked.last { $0.record.tokenHash == samples.anna.hash }?.push.messageID ?? ""
-        heading("7", "Why did Anna get \"Ready to be collected\", and when? carillon explain --message-id \(again)")
+        heading("8", "Why did Anna get \"Ready to be collected\", and when? carillon explain --message-id \(again)")
         try await explain(again)
         say("")
         say(summary(outcomes))
+    }
+
+    /// The whole chain over HTTP: a phone registers, gets a push, and says that it was opened; the backend sees it.
+    private func emilOpens() async throws {
+        guard let address = services.api.address else { throw CommandFailure(.defect, "demo: the API has no address") }
+        let (api, phone) = (DemoAPI(address: address), "emils-phone-0001")
+        let (user, backend) = ("Bearer \(try demo.shop.token(of: "emil"))", "Bearer \(demo.apiKey.text)")
+        let device = try api.ask("PUT", "/v1/devices/\(phone)", by: user, DemoSamples.emilsDevice, expects: 201)
+        let hasTable = services.pipeline.askForTable()
+        try await services.wait("the table of subscriptions", until: hasTable)
+        _ = try api.ask("POST", "/v1/events", by: backend, DemoSamples.posted, expects: 202)
+        let push = try await told(1).first?.push.messageID ?? ""
+        _ = try await allOutcomes()
+        let receipt = #"{"message_id":"\#(push)","kind":"opened","at":"\#(WallClock.now.iso8601)"}"#
+        _ = try api.ask(
+            "POST", "/v1/receipts", by: "Device \(phone):\(device["secret"]?.string ?? "")",
+            #"{"receipts":[\#(receipt)]}"#, expects: 202)
+        let told = try api.ask("GET", "/v1/explain?order=4714", by: backend, expects: 200)
+        for push in told["explanations"]?.array?.first?["pushes"]?.array ?? [] {
+            for name in ["outcomes", "receipts"] { say("     \(name) \(push[name]?.json ?? "?")") }
+        }
     }
 
     /// Every record that the daemons wrote, a line each.
@@ -94,8 +118,6 @@ struct DemoStory {
         let context = ReplayContext(
             configuration: demo.configuration, scratch: try Scratch(), now: WallClock.now,
             logger: demo.configuration.clientSink,
-            // The embedded cluster keeps every record of the subscriptions.
-            topicSettings: [topics.subscriptions: ["cleanup.policy": "delete"]],
             isStopped: { [services] in services.mustEnd })
         var session = try ReplaySession(context, request)
         try session.prepare()

@@ -18,7 +18,7 @@ struct ReadyWait {
         let deadline = ContinuousClock.now + timeout
         var reported: String?
         var limit = timeout == .zero ? Self.patience : min(Self.patience, timeout)
-        while let reason = reason(PageRequest.get("http://\(address)/ready", timeout: limit)) {
+        while let reason = reason(PageRequest.send("GET", "http://\(address)/ready", timeout: limit)) {
             guard deadline - .now > Self.pause else {
                 let within = timeout == .zero ? "" : " within \(ConfigurationText.text(timeout))"
                 throw CommandFailure(.notInTime, "http://\(address)/ready: not ready\(within): \(reason)")

@@ -83,3 +83,18 @@ struct BrokerReleaseTests {
         #expect(fetch.release == expected)
     }
 }
+
+@Suite("Administration on the mock cluster", .timeLimit(.minutes(30))) struct MockAdminTests {
+    @Test("the settings of a topic are refused: the controller that it names, and does not have, is not waited for")
+    func settings() throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("orders", partitions: 1)
+        let admin = try Admin(settings: ["bootstrap.servers": cluster.bootstrapServers])
+        do throws(KafkaError) {
+            _ = try admin.describe(topics: ["orders"], timeout: .seconds(60))
+            Issue.record("the mock cluster has settings")
+        } catch {
+            #expect(error.kind == .unsupported, "\(error)")
+        }
+    }
+}
