@@ -101,7 +101,7 @@ public final class NotificationPipeline: Role, Sendable {
         defer { context.holds.close() }
         var probe = BrokerProbe(context: context, logger: logger)
         if let resolver {
-            context.gate.pass(.max)
+            context.gate.passAll()
             try probe.waitForTopics(topics)
             probe.introduce()
             probe.compareOrdersWithMemory()

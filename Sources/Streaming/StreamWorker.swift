@@ -238,10 +238,11 @@ package struct StreamWorker<T: Tenant & ~Copyable>: ~Copyable, GroupWorker {
     }
 
     private mutating func noteWaiting() {
-        guard contract.commitIntervalBehind > contract.commitInterval, !hasCaughtUp, inputs.allSatisfy(\.isTaken) else {
-            return
+        guard contract.commitIntervalBehind > contract.commitInterval, !hasCaughtUp else { return }
+        // What is not wanted now keeps nothing else waiting.
+        for (number, input) in inputs.enumerated() where tenant.wants(number) {
+            guard input.isTaken, consumer.waitingRecords(in: number) == 0 else { return }
         }
-        for number in inputs.indices where consumer.waitingRecords(in: number) > 0 { return }
         hasCaughtUp = true
     }
 

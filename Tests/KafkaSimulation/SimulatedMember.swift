@@ -28,8 +28,12 @@ struct SimulatedMember: ~Copyable, MemberClient {
     private var kafka: SimulatedKafka { process.kafka }
     private var baton: Baton { process.kafka.baton }
 
-    init(_ process: SimulatedProcess, _ contract: Contract?) {
+    /// Whether it knows of ends that are committed, as a reader of committed records does.
+    private let isStable: Bool
+
+    init(_ process: SimulatedProcess, _ contract: Contract?, isStable: Bool = true) {
         self.process = process
+        self.isStable = isStable
         instance = contract.flatMap { $0.isStatic ? $0.slot.groupInstanceID(group: $0.group) : nil }
         topics = contract?.inputs
     }
@@ -188,7 +192,7 @@ struct SimulatedMember: ~Copyable, MemberClient {
         _ partitions: [TopicPartition], timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         try request("end_offsets", timeout)
-        return kafka.ends(of: partitions, isStable: true)
+        return kafka.ends(of: partitions, isStable: isStable)
     }
 
     mutating func highWatermarks(_ partitions: [TopicPartition]) -> [TopicPartition: Offset] {

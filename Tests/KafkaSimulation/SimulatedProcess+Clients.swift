@@ -18,7 +18,7 @@ extension SimulatedProcess: Clients {
         _ settings: Settings, passes: [TopicPartition: [ClosedRange<Int64>]],
         onPassing: @escaping @Sendable (RecordPosition?) -> Void, _ sink: @escaping ClientLog.Sink
     ) throws(KafkaError) -> any ReadingClient & ~Copyable {
-        SimulatedMember(self, nil)
+        SimulatedMember(self, nil, isStable: settings.isStable)
     }
 
     package func read(
@@ -45,7 +45,7 @@ extension SimulatedProcess: Clients {
         _ partitions: [TopicPartition], _ settings: Settings, _ sink: @escaping ClientLog.Sink
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         try request("end_offsets", of: .reader, deadline: .seconds(10))
-        return kafka.ends(of: partitions, isStable: settings["isolation.level"] != "read_uncommitted")
+        return kafka.ends(of: partitions, isStable: settings.isStable)
     }
 
     package func reader(
@@ -53,4 +53,9 @@ extension SimulatedProcess: Clients {
     ) throws(KafkaError) -> any PartitionClient & ~Copyable {
         SimulatedReader(self)
     }
+}
+
+extension Settings {
+    /// Whether what an open transaction has written does not count.
+    fileprivate var isStable: Bool { self["isolation.level"] != "read_uncommitted" }
 }

@@ -45,7 +45,7 @@ WRONG = {
         {"app": None, "message": {"title": "a", "collapseKey": "a"}, "collapse_key": "a"},
         {"app": None, "message": {"title": "a", "validUntil": 1}, "expires_at": 1},
     ],
-    "notifications.requests.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}],
+    "notifications.requests.headers": [{"ce_specversion": "1.0"}, {"traceparent": "none"}, {"after": "x"}],
     "notifications.control.key": ["cancel/", "pause/sms", "pause/fcm/", "stop/fcm", 4711],
     "notifications.control.value": [{"version": 2}, {"why": None}, {"at": "now"}],
     "notifications.commands.value": [
@@ -220,7 +220,7 @@ MAY_BE_LEFT_OUT = {
     ],
     "notification.payload": ["delay_minutes", "reason"],
     "orders.events.headers": ["ce_specversion", "ce_time", "content-type", "id", "eventType"],
-    "notifications.requests.headers": ["ce_specversion", "ce_time", "content-type", "id"],
+    "notifications.requests.headers": ["ce_specversion", "ce_time", "content-type", "id", "after"],
     "notifications.requests.value": [
         "request_id",
         "requested_at",

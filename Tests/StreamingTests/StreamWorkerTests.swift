@@ -387,6 +387,27 @@ struct StreamWorkerTests {
         worker.close()
     }
 
+    @Test("what is not wanted now lets no transaction grow older: it has caught up with what it wants")
+    func unwantedIsNotBehind() throws {
+        try cluster.createTopic("more", partitions: 1)
+        var contract = contract(["bootstrap.servers": cluster.bootstrapServers], inputs: ["in", "more"])
+        (contract.commitInterval, contract.commitIntervalBehind) = (.seconds(300), .seconds(600))
+        try write([1])
+        var worker = try reader(contract)
+        notes.room = 0
+        let deadline = ContinuousClock.now + .seconds(60)
+        while worker.inputs[0].isTaken, .now < deadline { _ = try worker.round() }
+        _ = try worker.open()
+        _ = try worker.round()
+        let isBehind = !worker.hasCaughtUp
+        notes.unwanted = [0]
+        while !worker.hasCaughtUp, .now < deadline { _ = try worker.round() }
+        let hasCaughtUp = worker.hasCaughtUp
+        #expect(isBehind && hasCaughtUp && notes.written.isEmpty)
+        worker.transaction.abandon()
+        worker.close()
+    }
+
     @Test("with several inputs, too, a tenant has nothing to do between the two ends of a wait for records")
     func waits() throws {
         try cluster.createTopic("more", partitions: 1)

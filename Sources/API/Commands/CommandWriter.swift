@@ -105,10 +105,7 @@ package final class CommandWriter: Sendable {
         _ answer: @escaping @Sendable () throws(Problem) -> Endpoint.Reply
     ) throws(Problem) -> Endpoint.Reply {
         try refuseUnlessFresh()
-        guard let text = call.request.header("carillon-after") else { return try answer() }
-        guard let position = Int64(text), position >= 0 else {
-            throw Problem(.badHeader, "Carillon-After cannot be read; allowed is what Carillon-Position has said")
-        }
+        guard let position = try call.after else { return try answer() }
         let (view, asked) = (view, ContinuousClock.now)
         let isKnown: @Sendable () -> Bool = {
             if view.isFresh(since: asked) { return true }
@@ -184,8 +181,7 @@ package final class CommandWriter: Sendable {
         switch outcome {
         case .recorded: return recorded([offset], call)
         case .decided(let verdict):
-            var call = call
-            call.headers.append(("Carillon-Position", "\(offset)"))
+            let call = call.at(offset)
             do throws(Problem) {
                 switch verdict {
                 case .created, .changed, .unchanged, .gone, .erased: return try answer(verdict, call)
@@ -234,6 +230,24 @@ package final class CommandWriter: Sendable {
 }
 
 extension Call {
+    /// What the header `Carillon-After` says: the offset of a command; nil: it is not there.
+    var after: Int64? {
+        get throws(Problem) {
+            guard let text = request.header("carillon-after") else { return nil }
+            guard text.wholeMatch(of: /[0-9]{1,18}/) != nil, let position = Int64(text) else {
+                throw Problem(.badHeader, "Carillon-After cannot be read; allowed is what Carillon-Position has said")
+            }
+            return position
+        }
+    }
+
+    /// Its answer names the position of what it says: the offset of a command.
+    func at(_ command: Int64) -> Call {
+        var call = self
+        call.headers.append(("Carillon-Position", "\(command)"))
+        return call
+    }
+
     /// Who makes a command.
     var author: Author {
         get throws(Problem) {

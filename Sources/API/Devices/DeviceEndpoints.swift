@@ -41,7 +41,9 @@ package final class DeviceEndpoints: Sendable {
         if let user = call.user { try user.limit(&change) }
         let secret = try wantsSecret(call, for: id) ? DeviceCredential.makeSecret() : nil
         change.newCredential = secret.map(DeviceCredential.hash)
-        if let state = try writer.unchanged(change, call) { return .now(try response(.ok, state, call)) }
+        if let state = try writer.unchanged(change, call) {
+            return .now(try response(.ok, state, call.at(state.revision)))
+        }
         let now = writer.now
         if let user = call.user { try limit(user, at: now, makes: id) }
         return try reply(to: call, by: change) { verdict, call throws(Problem) in

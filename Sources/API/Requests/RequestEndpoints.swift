@@ -55,6 +55,7 @@ package final class RequestEndpoints: Sendable {
         _ call: Call, name: String?, otherContent: ProblemCode, isNamed: Bool = false
     ) throws(Problem) -> Endpoint.Reply {
         let isDryRun = try Self.isDryRun(call)
+        let after = try call.after
         guard isDryRun || isReady() else { throw Self.starting }
         let now = surroundings.now()
         let (body, accepted) = try check.withLock { check throws(Problem) in
@@ -72,7 +73,7 @@ package final class RequestEndpoints: Sendable {
             switch self.index.claim(
                 body.id, body.content, for: accepted.audiences, { respond(told.response(to: $0)) })
             {
-            case .new: self.write(body, accepted, call)
+            case .new: self.write(body, accepted, call, after: after)
             case .underWay: break
             case .recorded(let metadata): respond(told.response(.ok, metadata, [("Idempotency-Replayed", "true")]))
             case .other:
@@ -85,11 +86,12 @@ package final class RequestEndpoints: Sendable {
             within: wait - .milliseconds(500), otherwise: Answer.unknown, begin: reply)
     }
 
-    private func write(_ body: RequestBody, _ accepted: RequestTrial.Verdict, _ call: Call) {
+    private func write(_ body: RequestBody, _ accepted: RequestTrial.Verdict, _ call: Call, after: Int64?) {
         let now = surroundings.now()
+        let waits = after.map { [RecordHeader(AfterHeader.name, Array("\($0)".utf8))] } ?? []
         let record = ProducerRecord(
-            key: accepted.audiences.first.map { Array($0.utf8) }, value: body.value, headers: call.recordHeaders,
-            timestamp: now)
+            key: accepted.audiences.first.map { Array($0.utf8) }, value: body.value,
+            headers: call.recordHeaders + waits, timestamp: now)
         let isTaken = writer.give(
             RecordWriter.Entry(topic: topic, record: record) { outcome in
                 let settled: RequestIndex.Outcome =
@@ -256,6 +258,10 @@ extension RequestEndpoints {
     private static let dryRun = APIOperation.Parameter(
         "dry_run", "Say what each provider would get and how many devices, and write nothing.",
         ["type": "string", "enum": ["1"]])
+    private static let after = APIOperation.Parameter(
+        "Carillon-After",
+        "What Carillon-Position was in an answer about a device or a person: the request is sent once the pipeline knows "
+            + "the subscriptions that follow from it.", ["type": "string", "pattern": "^[0-9]{1,18}$"])
     private static let sent = [
         APIOperation.Response(.accepted, "Recorded in Kafka", recorded),
         APIOperation.Response(
@@ -269,7 +275,7 @@ extension RequestEndpoints {
 
     static let put = APIOperation(
         "putRequest", .put, "/v1/requests/{request_id}", "Send a notification. Repeated, it is sent once.",
-        scopes: [.send], pathParameters: [id], query: [dryRun], body: APIOperation.Body(reference),
+        scopes: [.send], pathParameters: [id], query: [dryRun], headers: [after], body: APIOperation.Body(reference),
         responses: sent, problems: sendProblems + [.otherContent])
 
     static let post = APIOperation(
@@ -278,7 +284,8 @@ extension RequestEndpoints {
         query: [dryRun],
         headers: [
             APIOperation.Parameter(
-                "Idempotency-Key", "The id of the request: \(IdempotencyKey.allowed).", ["type": "string"])
+                "Idempotency-Key", "The id of the request: \(IdempotencyKey.allowed).", ["type": "string"]),
+            after,
         ], body: APIOperation.Body(reference),
         responses: sent, problems: sendProblems + [.otherContent, .keyReused])
 

@@ -37,6 +37,7 @@ extension TableFollower {
         context.meter.setUnreadableSubscriptions(position.unreadable)
         freshness.restarted(at: began)
         ends = nil
+        writes = nil
         rebuildReason = nil
         try replaceConsumer()
     }

@@ -21,6 +21,9 @@ struct TableFollower: ~Copyable {
     /// The ends that the latest query returned, and the barrier that reaching them passes.
     var ends: [Int64]?
     private var barrier = 0
+    /// See ``askForWrites()``.
+    var writes: Writes?
+    var uncommitted: (any ReadingClient & ~Copyable)?
     /// Why the table must be rebuilt; fan-out pauses until that is done.
     var rebuildReason: String?
     /// The wait after the disk or the broker refused something.
@@ -88,6 +91,7 @@ struct TableFollower: ~Copyable {
         if rebuildReason != nil { return try rebuild() }
         try considerHolds()
         try askForEnds()
+        try askForWrites()
         try follow()
         try updateGate()
     }
@@ -164,7 +168,7 @@ struct TableFollower: ~Copyable {
     private mutating func fill() {
         noteGrowth()
         growth.waits(at: ProcessMemory.anonymous())
-        let isBusy = isFilling || waiting.isDirty || context.gate.isAwaited
+        let isBusy = isFilling || waiting.isDirty || context.gate.isAwaited || context.gate.writes.isAwaited
         let idle = isBusy ? .milliseconds(20) : IdleWait.looking
         consumer.fill(&records, from: 0, limit: Self.batchLimit, maxBytes: 8 << 20, timeout: idle)
         growth.ended(at: ProcessMemory.anonymous(), received: records.byteCount)
@@ -223,10 +227,11 @@ struct TableFollower: ~Copyable {
         }
     }
 
+    private var isAtEnd: Bool { ends.map { hasReached($0) } ?? false }
+
     /// A partition that is held is left as it is.
-    private var isAtEnd: Bool {
-        guard let ends else { return false }
-        return partitions.enumerated().allSatisfy { index, partition in
+    func hasReached(_ ends: [Int64]) -> Bool {
+        partitions.enumerated().allSatisfy { index, partition in
             ends[index] <= position.offsets[index] || isHeld(partition)
         }
     }
@@ -246,7 +251,9 @@ struct TableFollower: ~Copyable {
             publishedLag = lag
             context.meter.setTableLag(Int(lag))
         }
-        if isAtEnd, waiting.count == 0, !waiting.isDirty, position.isWhole {
+        let isStored = waiting.count == 0 && !waiting.isDirty && position.isWhole
+        if isStored { noteWrites() }
+        if isAtEnd, isStored {
             context.gate.setStale(from: freshness.staleFrom)
             context.gate.pass(barrier)
             // Stores the time, so that the table of an idle topic is fresh at the next start.

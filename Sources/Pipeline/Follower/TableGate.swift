@@ -7,8 +7,10 @@ import Synchronization
 /// topic had then, so that it never fans out from less than another worker has seen. The moment at which the table
 /// becomes too old is set in advance, so that a process that was suspended finds it so at once. Any thread may call it.
 package final class TableGate: Sendable {
-    private let requested = Atomic<Int>(0)
-    private let passed = Atomic<Int>(0)
+    private let ends = Barrier()
+    /// Until the table has everything that was written before a request, also what a transaction has written whose end is
+    /// not in every partition yet: beyond the ends as a reader of committed records sees them.
+    package let writes = Barrier()
     private let epoch: ContinuousClock.Instant
     /// In milliseconds after the epoch.
     private let stale: Atomic<Int64>
@@ -21,13 +23,11 @@ package final class TableGate: Sendable {
     /// Requests that the table reach the ends as they are after this call.
     ///
     /// - Returns: the barrier to wait for with ``isOpen(_:now:)``.
-    package func requestBarrier() -> Int {
-        requested.add(1, ordering: .sequentiallyConsistent).newValue
-    }
+    package func requestBarrier() -> Int { ends.request() }
 
     /// Whether a worker with this barrier may fan out now.
     package func isOpen(_ barrier: Int, now: ContinuousClock.Instant = .now) -> Bool {
-        passed.load(ordering: .acquiring) >= barrier && !isLagging(now: now)
+        ends.isPassed(barrier) && !isLagging(now: now)
     }
 
     /// Whether the table was last known to be at the topic's end more than `subscriptions.max-lag` ago.
@@ -36,11 +36,15 @@ package final class TableGate: Sendable {
     }
 
     /// The newest barrier that was requested: read it before querying the ends.
-    package var newestRequest: Int { requested.load(ordering: .sequentiallyConsistent) }
+    package var newestRequest: Int { ends.newest }
 
     /// The table has reached ends that were queried after this barrier was requested.
-    package func pass(_ barrier: Int) {
-        passed.store(barrier, ordering: .releasing)
+    package func pass(_ barrier: Int) { ends.pass(barrier) }
+
+    /// Nobody waits, now or later: there is no table.
+    package func passAll() {
+        ends.pass(.max)
+        writes.pass(.max)
     }
 
     /// Sets the moment from which on the table is too old.
@@ -52,5 +56,5 @@ package final class TableGate: Sendable {
     package func close() { stale.store(.min, ordering: .releasing) }
 
     /// Whether somebody waits for a barrier.
-    package var isAwaited: Bool { passed.load(ordering: .acquiring) < newestRequest }
+    package var isAwaited: Bool { ends.isAwaited }
 }

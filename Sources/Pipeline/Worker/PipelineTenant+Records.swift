@@ -9,6 +9,7 @@ extension PipelineTenant {
         let source = context.sources[input]
         guard !mustEndTransaction, !intake.isAtWork || intake.source == source else { return first }
         if !intake.isAtWork {
+            if source == .requests, mustWait(records) { return first }
             intake.sort(records, of: source, &positions)
             try refold()
         } else if transactions.open == nil, intake.next < intake.extracted, core.takesBackBoundedTimes() {

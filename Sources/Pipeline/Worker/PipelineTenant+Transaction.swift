@@ -28,12 +28,15 @@ extension PipelineTenant {
     mutating func begin(_ time: TransactionTime) throws {
         guard transactions.open == nil else { return }
         transactions.begun(time)
+        noteSeen()
         try core.beginTransaction(clock: time.clock, boundsTimes: true)
     }
 
     func mustCommit(isOpen: Bool) -> Bool {
         if isOpen, isTickReady { return true }
         guard let open = transactions.open else { return false }
+        // What was waited for is in the table, and not in the snapshot of what is open.
+        if let wait = tableWait, !wait.isSeen, isOver(wait) { return true }
         // What is open would wait with a table that is not fresh.
         return !isTableReady || open.isFull || open.hasTick || open.events >= context.configuration.commitMaxEvents
     }

@@ -22,6 +22,10 @@ struct PipelineTenant: ~Copyable, Tenant {
     /// What was processed and committed of the partitions; none while they are located.
     var positions = Positions()
     var transactions = WorkerTransactions()
+    /// Of the requests that were read; nil: they do not wait.
+    var tableWait: TableWait?
+    /// The last request of ``TableGate/writes`` that was waited for in vain.
+    var overdue = 0
     var ticks = PendingTicks()
     var folds: Folds
     /// While the states of some partitions are not yet those of the committed offsets.
@@ -126,6 +130,7 @@ struct PipelineTenant: ~Copyable, Tenant {
         core.rollBack()
         for source in SourceKind.allCases { folds[source].offsets.merge(positions[source].committedFolds) { $1 } }
         intake.removeAll()
+        tableWait = nil
         ticks.removeAll()
         hasGoneBack = !positions.isEmpty
     }
@@ -160,7 +165,8 @@ struct PipelineTenant: ~Copyable, Tenant {
     func wants(_ input: Int) -> Bool {
         switch context.sources[input] {
         case .orders: true
-        case .requests: isClockRight || intake.isAtWork && intake.source == .requests
+        case .requests:
+            !isWaitingForTable && isClockRight || intake.isAtWork && intake.source == .requests
         }
     }
 
@@ -168,7 +174,10 @@ struct PipelineTenant: ~Copyable, Tenant {
         if appended == nil { ticks.yieldsTo.remove(input) }
     }
 
-    var patience: Duration { ticks.isUnderWay || isTickReady ? .zero : IdleWait.woken }
+    var patience: Duration {
+        if ticks.isUnderWay || isTickReady { return .zero }
+        return isWaitingForTable ? .milliseconds(20) : IdleWait.woken
+    }
 
     func clockRecord() throws -> (record: ProducerRecord, output: Int) { try output.journalRecord(origin) }
 

@@ -103,6 +103,35 @@ import Time
     }
 
     @Test(
+        "a position goes on as the header of the record, by which the pipeline waits; what is none is refused at the door"
+    )
+    func after() throws {
+        let process = try make()
+        func ask(_ method: String, _ target: String, after text: String) -> HTTPResponse {
+            process.ask(method, target, Array(Self.good.utf8), Self.json + [("carillon-after", text)])
+        }
+        for text in ["x", "", "-1", "+1", " 1", "0/7", "1000000000000000000"] {
+            for (method, target) in [
+                ("PUT", "/v1/requests/1"), ("PUT", "/v1/requests/1?dry_run=1"), ("POST", "/v1/requests"),
+            ] {
+                let answer = ask(method, target, after: text)
+                #expect(answer.status == .badRequest && answer.body.contains("bad-header"), "\(text)")
+                #expect(answer.body.contains("allowed is what Carillon-Position has said"))
+            }
+        }
+        #expect(ask("PUT", "/v1/requests/1", after: "4711").status == .accepted)
+        #expect(ask("POST", "/v1/requests", after: "999999999999999999").status == .accepted)
+        #expect(process.put("2").status == .accepted)
+        // When it is sent is no part of what it is.
+        #expect(ask("PUT", "/v1/requests/2", after: "4712").status == .ok)
+        process.played?.end()
+        let found = try written().map { record in
+            record.headers.filter { $0.name == "after" }.map { String(decoding: $0.value ?? [], as: UTF8.self) }
+        }
+        #expect(found == [["4711"], ["999999999999999999"], []])
+    }
+
+    @Test(
         "202 names the record; the same content again is 200 with the same record, however it is written; other content is 409"
     )
     func repeated() throws {

@@ -49,12 +49,17 @@ class APIProcess(Daemon):
 
     def ask(self, key, method, path, body=None, headers=None):
         """The status and the answer. A body in bytes goes as it is."""
+        response, answer = self.exchange(key, method, path, body, headers)
+        return response.status, answer
+
+    def exchange(self, key, method, path, body=None, headers=None):
+        """The same, with what has the answer's headers."""
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"} | (headers or {})
         content = body if body is None or isinstance(body, bytes) else json.dumps(body)
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
             connection.request(method, path, content, headers)
             response = connection.getresponse()
-            return response.status, json.loads(response.read() or "{}")
+            return response, json.loads(response.read() or "{}")
 
     @property
     def is_ready(self):

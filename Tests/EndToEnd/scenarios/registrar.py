@@ -754,6 +754,74 @@ def expect_forgotten(world):
     registrar.stop()
 
 
+@scenario(
+    "a request that waits for a registration reaches the device, however far the pipeline's table is behind; orders do not wait",
+    background=True,
+)
+def after(harness):
+    class Both(Registrar):
+        roles = "pipeline,registrar"
+
+    world = RegistrarWorld(harness, "registrar-after")
+    requests = f"{world.name}.requests"
+    world.cluster.create_topics({requests: (1, {})})
+    key = create_key(harness, world.folder, "devices:write", "send")
+    daemon = world.registrar("a", Both)
+    # Longer than any of this takes.
+    daemon.configure(world.settings("a") | {"topic.requests": requests, "subscriptions.max-lag": "10m"})
+    daemon.start()
+    desks = [Desk(world, name).start() for name in ("x", "y")]
+    wait_until_ready(*desks)
+    running = [daemon, *desks]
+
+    def register_over_http(person):
+        """The position of a registration."""
+        body = {"address": {"kind": "registration_token", "value": f"token-{person}"}, "app": "com.example.shop", "person": person}
+        response, _ = desks[0].exchange(key, "PUT", f"/v1/devices/installation-{person}", body)
+        expect(f"the registration of {person}", response.status, 201)
+        return response.headers["Carillon-Position"]
+
+    def send(name, person, headers=None):
+        """The offset of a request, by another process."""
+        body = {"audience": f"user/{person}", "message": {"title": "T"}}
+        status, answer = desks[1].ask(key, "PUT", f"/v1/requests/{name}", body, headers)
+        expect(f"the request {name}", status, 202)
+        return int(answer["record"].rpartition("/")[2])
+
+    def passed():
+        """The offset of the next request."""
+        return world.cluster.committed(world.name, requests).get(0, 0)
+
+    def pushed():
+        """The ids of the requests that were pushed, each as often as it was."""
+        ids = [dict(each.headers).get("request-id") for each in world.read("dispatch")]
+        return sorted(each.decode() for each in ids if each)
+
+    upstream = world.cluster.producer(**{"transactional.id": world.name, "transaction.timeout.ms": 900_000})
+    upstream.init_transactions(30)
+    behind, at_once = [f"1{number:03}" for number in range(5)], [f"2{number:03}" for number in range(50)]
+    for person in behind:
+        # Nothing behind its first record can be read before it ends.
+        upstream.begin_transaction()
+        upstream.produce(world.topics["subscriptions"], key=b"place/p1|" + b"0" * 64, value=None, partition=0)
+        upstream.flush(30)
+        position = register_over_http(person)
+        without = send(f"without-{person}", person)
+        wait_for_daemons("the request that does not wait is passed", lambda offset=without: passed() > offset, running)
+        waiting = send(f"with-{person}", person, {"Carillon-After": position})
+        pushes_of(world, daemon, f"O{person}")
+        expect("the next request, while it waits", passed() <= waiting, True)
+        upstream.commit_transaction(30)
+        wait_for_daemons("it is passed", lambda offset=waiting: passed() > offset, running)
+    for person in at_once:
+        last = send(f"with-{person}", person, {"Carillon-After": register_over_http(person)})
+    wait_for_daemons("all are passed", lambda: passed() > last, running)
+    world.cluster.wait_until_readable([world.topics["dispatch"]])
+    expect("what was pushed", pushed(), [f"with-{person}" for person in behind + at_once])
+    daemon.stop()
+    world.verify()
+
+
 SECRET = b"a secret of at least thirty-two bytes"
 
 

@@ -26,6 +26,38 @@ struct TableFollowerTests {
         #expect(abs(position.time - trial.context.clock.now()) < 30_000)
     }
 
+    @Test(
+        "what was written before somebody asks for it is stored, and then said to be; the pipeline is ready meanwhile")
+    func writes() throws {
+        var trial = try FollowerTrial()
+        let (gate, writes) = (trial.context.gate.requestBarrier(), trial.context.gate.writes.request())
+        try trial.rounds(until: "the gate opens") { $0.context.gate.isOpen(gate) }
+        for count in 1...3 {
+            try trial.subscribe(["token-\(count)"])
+            let request = trial.context.gate.writes.request()
+            let isThere = trial.context.gate.writes.isPassed(request)
+            #expect(!isThere)
+            #expect(!trial.context.readiness.reasons.contains { "\($0)".contains("table") })
+            try trial.rounds(until: "it is there") { $0.context.gate.writes.isPassed(request) }
+            #expect(try trial.table.count() == count)
+        }
+        let (isPassed, isAwaited) = (trial.context.gate.writes.isPassed(writes), trial.context.gate.writes.isAwaited)
+        #expect(isPassed && !isAwaited)
+    }
+
+    @Test("while the broker does not say what was written nobody is told that it is there; later it is asked again")
+    func unknownWrites() throws {
+        var trial = try FollowerTrial()
+        try trial.cluster.pushErrors(.listOffsets, Array(repeating: "REQUEST_TIMED_OUT", count: 1_000))
+        let request = trial.context.gate.writes.request()
+        try trial.rounds(until: "it was asked") { $0.follower.writes != nil }
+        #expect(trial.follower.writes?.ends == nil)
+        trial.cluster.clearErrors(.listOffsets)
+        try trial.subscribe(["a"])
+        try trial.rounds(until: "it is there") { $0.context.gate.writes.isPassed(request) }
+        #expect(try trial.table.count() == 1)
+    }
+
     @Test("what does not fit into memory is laid aside and stored at the end: until then there is no snapshot")
     func fill() throws {
         let runBytes = 20_000

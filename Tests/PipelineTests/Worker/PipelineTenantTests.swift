@@ -28,7 +28,7 @@ struct PipelineTenantTests {
     private func context() -> WorkerContext {
         let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
-        context.gate.pass(.max)
+        context.gate.passAll()
         return context
     }
 

@@ -23,7 +23,7 @@ struct WorkerClientTests {
         let admin = try Admin(settings: settings)
         let context = WorkerContext(
             configuration: configuration, audienceRule: OrderAudiences(), meter: PipelineMeter(metrics: Metrics()))
-        context.gate.pass(.max)
+        context.gate.passAll()
         let clients = NotedClients()
         var worker = try StreamWorker.reading(context, clients)
         try worker.run()

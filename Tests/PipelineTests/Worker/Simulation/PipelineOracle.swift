@@ -92,7 +92,7 @@ struct PipelineOracle {
                 problems.append("\(topicPartition) had the table at \(tables[topicPartition] ?? []), and has \(table)")
             }
             tables[topicPartition] = table
-            var (expected, unreadable) = events(topicPartition, range, devices)
+            var (expected, unreadable) = events(topicPartition, range, devices, entry)
             if let time = watermark.until {
                 expected += timers(topicPartition, range, watermark, time, entry.clock, devices)
             } else if watermark.start != watermark.end {
@@ -181,7 +181,8 @@ struct PipelineOracle {
     // MARK: What it should have written
 
     private mutating func events(
-        _ topicPartition: TopicPartition, _ range: JournalEntry.Range, _ devices: [String: [String]]
+        _ topicPartition: TopicPartition, _ range: JournalEntry.Range, _ devices: [String: [String]],
+        _ entry: JournalEntry
     ) -> (pushes: [String], unreadable: [Int]) {
         var pushes: [String] = []
         var unreadable: [Int] = []
@@ -190,7 +191,8 @@ struct PipelineOracle {
             case .event(let facts):
                 guard let push = orders[topicPartition]?.fold(facts, at: time) else { continue }
                 pushes += Self.lines(push, from: "\(topicPartition)/\(offset)", devices)
-            case .request(let id, let audience):
+            case .request(let id, let audience, let written):
+                if let written { checkWait(of: "\(topicPartition)/\(offset)", at: time, for: written, entry) }
                 guard requested.insert(id).inserted else {
                     happened["repeated requests", default: 0] += 1
                     continue
@@ -236,6 +238,19 @@ struct PipelineOracle {
     private static func lines(_ push: NaiveOrders.Push, from source: String, _ devices: [String: [String]]) -> [String]
     {
         (devices[PipelineSimulation.place(of: push.order)] ?? []).map { "\(source) \(push.order) \(push.text) \($0)" }
+    }
+
+    /// A request that waits is sent by a table that has what was written before it, or `subscriptions.max-lag` later; where
+    /// something goes wrong, at once after another one that waited in vain.
+    private mutating func checkWait(
+        of request: String, at time: WallTime, for written: [Int], _ entry: JournalEntry
+    ) {
+        let isSeen = zip(entry.table ?? [], written).allSatisfy { $0 >= $1 }
+        happened[isSeen ? "waits" : "waits in vain", default: 0] += 1
+        let waited = entry.clock - time
+        if !isSeen, !world.isFaulty, waited < world.configuration.subscriptionsMaxLag.wholeMilliseconds {
+            problems.append("\(request) waited \(waited) ms, with the table at \(entry.table ?? []), for \(written)")
+        }
     }
 
     // MARK: What it wrote

@@ -18,8 +18,8 @@ import TestSupport
 final class PipelineSimulation: @unchecked Sendable {
     enum Input {
         case event(EventFacts)
-        /// For a place's devices.
-        case request(id: String, place: String)
+        /// For a place's devices; some wait for all that was written of the subscriptions, below these offsets.
+        case request(id: String, place: String, after: [Int]?)
         case unreadable
         case subscription(place: String, device: String, isSubscribed: Bool)
     }
@@ -228,7 +228,7 @@ final class PipelineSimulation: @unchecked Sendable {
         let topicPartition = TopicPartition(topic: configuration.topics.topic(of: .requests), partition: 0)
         let known = inputs[topicPartition]?.keys.sorted().suffix(20).randomElement(using: &baton.generator)
         if baton.isOne(of: 3), let known, let record = kafka.logs[topicPartition]?.entries[known].record,
-            let input = inputs[topicPartition]?[known]
+            let input = inputs[topicPartition]?[known]?.withoutWaiting
         {
             // With the same content or with another one.
             let more = baton.isOne(of: 2) ? [] : Array(" ".utf8)
@@ -239,9 +239,12 @@ final class PipelineSimulation: @unchecked Sendable {
         let text =
             "{\"request_id\":\"r\(number)\",\"audience\":\"\(isReadable ? "place" : "team")/\(place)\","
             + "\"app\":{\"title\":\"t\",\"body\":\"b\",\"data\":{\"type\":\"NewBill\"}}}"
+        let waits = baton.isOne(of: 2)
+        let headers = waits ? [RecordHeader(AfterHeader.name, Array("\(number)".utf8))] : []
+        let written = (0..<2).map { kafka.logs[subscriptions($0)]?.entries.count ?? 0 }
         return (
-            ProducerRecord(key: nil, value: Array(text.utf8)), topicPartition,
-            isReadable ? .request(id: "r\(number)", place: place) : .unreadable
+            ProducerRecord(key: nil, value: Array(text.utf8), headers: headers), topicPartition,
+            isReadable ? .request(id: "r\(number)", place: place, after: waits ? written : nil) : .unreadable
         )
     }
 
@@ -319,6 +322,16 @@ final class PipelineSimulation: @unchecked Sendable {
                 var follower = try TableFollower(table: table, topic: topic, context: context, logger: .silent)
                 try follower.run()
             }
+        }
+    }
+}
+
+extension PipelineSimulation.Input {
+    /// What a record says that has no headers.
+    fileprivate var withoutWaiting: Self {
+        switch self {
+        case .request(let id, let place, _): .request(id: id, place: place, after: nil)
+        case .event, .unreadable, .subscription: self
         }
     }
 }

@@ -28,19 +28,22 @@ struct PipelineSimulationTests {
             happened.merge(simulation.happened, uniquingKeysWith: +)
         }
         // Otherwise it shows nothing.
-        let often = ["pushes", "timers", "dead letters", "repeated requests"]
+        let often = ["pushes", "timers", "dead letters", "repeated requests", "waits"]
         let seldom = ["split instants", "picked", "too_late", "superseded"]
         for name in Self.seeds >= 100 ? often + seldom : Self.seeds >= 6 ? often : [] {
             #expect(happened[name, default: 0] > 0, "\(name): \(happened)")
         }
     }
 
-    @Test("without faults nothing is aborted, and all is counted: a timer that is not sent with its reason")
+    @Test(
+        "without faults nothing is aborted, and all is counted: a timer that is not sent with its reason; no wait is in vain"
+    )
     func quiet() throws {
         for seed in 0..<2 as Range<UInt64> {
             let simulation = try PipelineSimulation(seed: seed, isFaulty: false)
             simulation.run()
             #expect(simulation.violations == [] && simulation.counts.aborts == 0)
+            #expect(simulation.happened["waits", default: 0] > 0 && simulation.happened["waits in vain"] == nil)
         }
     }
 
