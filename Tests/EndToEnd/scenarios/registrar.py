@@ -844,6 +844,39 @@ def users(harness):
         expect("an address, a token or a secret in the log", True, False)
 
 
+@scenario(
+    "a token from before its person was erased is 410 for everything, also once the person came back with a newer one", background=True
+)
+def old_token(harness):
+    world = RegistrarWorld(harness, "registrar-old-token")
+    key = create_key(harness, world.folder, "people:erase", "people:read", "devices:read")
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
+    phone, body = "installation-0001", {"app": "com.example.shop", "audiences": ["place/42"]}
+    old = user_token("ada")
+    expect("an erasure", desk.ask(key, "DELETE", "/v1/people/ada")[0], 200)
+    new = user_token("ada", iat=now_ms() // 1000 + 1)
+    expect("who came back", desk.ask(new, "PUT", f"/v1/devices/{phone}", body)[0], 201)
+    found = {}
+    for method, path, more in (
+        ("PUT", f"devices/{phone}", body),
+        ("PATCH", f"devices/{phone}", {"locale": "de"}),
+        ("GET", f"devices/{phone}", None),
+        ("GET", "people/ada", None),
+        ("GET", "people/ada/devices", None),
+        ("DELETE", f"people/ada/devices/{phone}", None),
+        ("DELETE", "people/ada/devices", None),
+        ("DELETE", f"devices/{phone}/audiences/place%2F42", None),
+        ("DELETE", f"devices/{phone}/person", None),
+        ("DELETE", f"devices/{phone}", None),
+    ):
+        found[f"{method} {path}"] = desk.ask(old, method, f"/v1/{path}", more)[0]
+        # What the old token has undone is made again.
+        desk.ask(new, "PUT", f"/v1/devices/{phone}", body)
+    registrar.stop()
+    desk.stop(30)
+    expect("by the old token", found, dict.fromkeys(found, 410))
+
+
 @scenario("the sample app registers a phone, keeps it over a new address and another login, and logs out", background=True)
 def app(harness):
     program = os.environ.get("RECEIVING_APP")
