@@ -28,6 +28,7 @@ from harness.waiting import PATIENCE, Skipped, expect, now_ms
 from harness.world import check
 from model.pushes import read_requests
 from model.registrar import Registry, sha256, verify_registry
+from model.registrar_decisions import iso
 from model.registrar_records import check_decisions
 from model.report import Report
 
@@ -845,7 +846,7 @@ def users(harness):
 
 
 @scenario(
-    "a token from before its person was erased is 410 for everything, also once the person came back with a newer one", background=True
+    "a token from before its person was erased is 410 for everything, also once who came back has a newer one", background=True
 )
 def old_token(harness):
     world = RegistrarWorld(harness, "registrar-old-token")
@@ -875,6 +876,18 @@ def old_token(harness):
     registrar.stop()
     desk.stop(30)
     expect("by the old token", found, dict.fromkeys(found, 410))
+
+
+@scenario("who is erased again is told when it was this time", background=True)
+def erased_again(harness):
+    world = RegistrarWorld(harness, "registrar-erased-again")
+    key = create_key(harness, world.folder, "people:erase")
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
+    told = [desk.ask(key, "DELETE", "/v1/people/ada")[1]["erased_at"] for _ in range(100)]
+    registrar.stop()
+    desk.stop(30)
+    erased = [iso(json.loads(each.value)["at"]) for each in world.read("erasures")]
+    expect("what was told late", [pair for pair in zip(told, erased, strict=True) if pair[0] != pair[1]], [])
 
 
 @scenario("the sample app registers a phone, keeps it over a new address and another login, and logs out", background=True)
