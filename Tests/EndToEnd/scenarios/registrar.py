@@ -28,6 +28,7 @@ from harness.waiting import PATIENCE, Skipped, expect, now_ms
 from harness.world import check
 from model.pushes import read_requests
 from model.registrar import Registry, sha256, verify_registry
+from model.registrar_decisions import iso
 from model.registrar_records import check_decisions
 from model.report import Report
 
@@ -910,6 +911,51 @@ def users(harness):
     )
     if any(each in desk.log(whole=True) for each in ("fid-1", ada, secret)):
         expect("an address, a token or a secret in the log", True, False)
+
+
+@scenario(
+    "a token from before its person was erased is 410 for everything, also once who came back has a newer one", background=True
+)
+def old_token(harness):
+    world = RegistrarWorld(harness, "registrar-old-token")
+    key = create_key(harness, world.folder, "people:erase", "people:read", "devices:read")
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
+    phone, body = "installation-0001", {"app": "com.example.shop", "audiences": ["place/42"]}
+    old = user_token("ada")
+    expect("an erasure", desk.ask(key, "DELETE", "/v1/people/ada")[0], 200)
+    new = user_token("ada", iat=now_ms() // 1000 + 1)
+    expect("who came back", desk.ask(new, "PUT", f"/v1/devices/{phone}", body)[0], 201)
+    found = {}
+    for method, path, more in (
+        ("PUT", f"devices/{phone}", body),
+        ("PATCH", f"devices/{phone}", {"locale": "de"}),
+        ("GET", f"devices/{phone}", None),
+        ("GET", "people/ada", None),
+        ("GET", "people/ada/devices", None),
+        ("DELETE", f"people/ada/devices/{phone}", None),
+        ("DELETE", "people/ada/devices", None),
+        ("DELETE", f"devices/{phone}/audiences/place%2F42", None),
+        ("DELETE", f"devices/{phone}/person", None),
+        ("DELETE", f"devices/{phone}", None),
+    ):
+        found[f"{method} {path}"] = desk.ask(old, method, f"/v1/{path}", more)[0]
+        # What the old token has undone is made again.
+        desk.ask(new, "PUT", f"/v1/devices/{phone}", body)
+    registrar.stop()
+    desk.stop(30)
+    expect("by the old token", found, dict.fromkeys(found, 410))
+
+
+@scenario("who is erased again is told when it was this time", background=True)
+def erased_again(harness):
+    world = RegistrarWorld(harness, "registrar-erased-again")
+    key = create_key(harness, world.folder, "people:erase")
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
+    told = [desk.ask(key, "DELETE", "/v1/people/ada")[1]["erased_at"] for _ in range(100)]
+    registrar.stop()
+    desk.stop(30)
+    erased = [iso(json.loads(each.value)["at"]) for each in world.read("erasures")]
+    expect("what was told late", [pair for pair in zip(told, erased, strict=True) if pair[0] != pair[1]], [])
 
 
 @scenario("the sample app registers a phone, keeps it over a new address and another login, and logs out", background=True)
