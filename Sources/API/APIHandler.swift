@@ -14,6 +14,8 @@ package final class APIHandler: HTTPHandler {
         package var answered: @Sendable (Call, HTTPResponse.Status, Duration) -> Void
         /// Whether a credential is that of its device, as far as is known.
         package var knows: @Sendable (DeviceCredential) -> Bool = { _ in false }
+        /// Whether the person of a token was erased after it was issued, as far as is known.
+        package var isErased: @Sendable (UserToken) -> Bool = { _ in false }
 
         package init(
             now: @escaping @Sendable () -> WallTime, requestID: @escaping @Sendable () -> String,
@@ -151,6 +153,7 @@ package final class APIHandler: HTTPHandler {
         guard takes("user \(user.subject)", at: now) else {
             throw Self.tooMany("the person has sent too many requests within a minute")
         }
+        guard !surroundings.isErased(user) else { throw .personErased }
         return user
     }
 

@@ -195,6 +195,7 @@ package final class APIService: Role, Sendable {
             now: { [host] in host.clock.now() },
             requestID: { "req_" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16) },
             chance: { Double.random(in: 0...1) }, answered: { meter.answered($0, $1, $2) })
+        surroundings.isErased = { [known] in known.isErased($0) }
         surroundings.knows = { [known] in (try? known.device($0.device))?.credential == $0.hash }
         let isReady: @Sendable () -> Bool = { [requests] in requests.isCaughtUp }
         var endpoints = try RequestEndpoints(

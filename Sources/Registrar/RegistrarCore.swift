@@ -21,7 +21,8 @@ package struct RegistrarCore {
     ///   - offset: the command's, which becomes the revision of what it changes.
     ///   - time: when the broker has appended it.
     package func decide(_ command: Command, at offset: Int64, time: WallTime) throws(StoreError) -> Decision {
-        switch command.action {
+        if try isErased(command.author) { return Decision(.refused(.personErased)) }
+        return switch command.action {
         case .changeDevice(let change): try self.change(change, command, at: offset, time)
         case .deleteDevice(let id): try delete(id, command, time)
         case .buryAddress(let address, let evidence): try bury(address, evidence, command.author, at: offset)
@@ -34,7 +35,7 @@ package struct RegistrarCore {
     /// registrar has to decide it. It sees no subscription.
     package func unchanged(by command: Command, at time: WallTime) throws(StoreError) -> DeviceState? {
         guard case .changeDevice(let change) = command.action, command.condition == nil,
-            let before = try table.device(change.device), time - before.seenAt < Self.seenPrecision,
+            try !isErased(command.author), let before = try table.device(change.device), time - before.seenAt < Self.seenPrecision,
             time - before.refreshedAt < Self.refreshesAfter
         else { return nil }
         var after = before

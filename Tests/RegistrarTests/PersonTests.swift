@@ -38,7 +38,7 @@ struct PersonTests {
         #expect(decision.erasures.map(\.person) == [PersonHash("17")])
     }
 
-    @Test("A PUT with a token from before the erasure is refused, a newer one is a person who came back")
+    @Test("With a token from before the erasure everything is refused, a newer one is a person who came back")
     func cameBack() throws {
         var world = try RegistrarWorld()
         try world.decide(.put("phone", "token-a", person: "17", newCredential: "c0ffee"))
@@ -49,6 +49,12 @@ struct PersonTests {
         #expect(try world.decide(put, by: .user("17", issuedAt: before)).verdict == .refused(.personErased))
         #expect(try world.decide(put, by: .user("17", issuedAt: world.time)).verdict == .refused(.personErased))
         #expect(try world.decide(put, by: .user("17", issuedAt: world.time + 1)).verdict == .created(revision: 4))
+        // Nor may an old one undo what the person has now.
+        let others = [Action.logOut("phone"), .deleteDevice("phone"), .change("phone") { $0.removes = ["place/1"] }]
+        for action in others {
+            let verdict = try world.decide(action, by: .user("17", issuedAt: before)).verdict
+            #expect(verdict == .refused(.personErased), "\(action)")
+        }
     }
 
     @Test("Of a person's devices beyond a hundred the one that was seen longest ago is forgotten")

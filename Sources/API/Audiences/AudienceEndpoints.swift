@@ -11,12 +11,17 @@ package final class AudienceEndpoints: Sendable {
 
     /// `subscriptions.max-age`, in milliseconds.
     private let maxAge: Int64
+    /// So many devices are counted.
+    private let most: Int
     private let writer: CommandWriter
     private let reads: TopicReads
 
-    package init(_ configuration: PipelineConfiguration, _ writer: CommandWriter, _ reads: TopicReads) {
+    package init(
+        _ configuration: PipelineConfiguration, _ writer: CommandWriter, _ reads: TopicReads,
+        most: Int = TopicReads.mostRecords
+    ) {
         maxAge = configuration.subscriptionsMaxAge.wholeMilliseconds
-        (self.writer, self.reads) = (writer, reads)
+        (self.writer, self.reads, self.most) = (writer, reads, most)
     }
 
     package var all: [Endpoint] {
@@ -65,7 +70,7 @@ package final class AudienceEndpoints: Sendable {
 
     private func count(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let audience = try Self.audience(call)
-        let (view, reads, now, maxAge) = (writer.view, reads, writer.now, maxAge)
+        let (view, reads, now, maxAge, most) = (writer.view, reads, writer.now, maxAge, most)
         return try writer.look(call, taking: TopicReads.longest) {
             nil
         } _: { () throws(Problem) in
@@ -78,10 +83,10 @@ package final class AudienceEndpoints: Sendable {
                     for subscriber in page {
                         tally.note(subscriber, isStale: subscriber.isStale(at: now, maxAge: maxAge))
                     }
-                    guard tally.devices <= TopicReads.mostRecords else {
+                    guard tally.devices <= most else {
                         throw Problem(
                             .incomplete,
-                            "the audience has more than \(TopicReads.mostRecords) devices, which is as many as are counted; "
+                            "the audience has more than \(most) devices, which is as many as are counted; "
                                 + "…/devices has them page by page")
                     }
                     last = page.count == Self.pageSize ? page.last?.address : nil

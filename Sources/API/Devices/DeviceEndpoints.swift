@@ -187,6 +187,12 @@ package final class DeviceEndpoints: Sendable {
 }
 
 extension DeviceView {
+    /// Whether the person of a token was erased after it was issued, as far as is known.
+    func isErased(_ user: UserToken) -> Bool {
+        guard let erased = try? erasure(of: ByteText(user.subject)) else { return false }
+        return user.issuedAt <= erased
+    }
+
     /// - Throws: a problem where the table cannot be read.
     func read<Value>(_ body: (DeviceView) throws(StoreError) -> Value) throws(Problem) -> Value {
         do throws(StoreError) {

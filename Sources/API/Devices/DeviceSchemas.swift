@@ -145,26 +145,26 @@ extension DeviceEndpoints {
         ],
         headers: [ifMatch, ifNoneMatch], body: body,
         responses: [changed, APIOperation.Response(.created, "Decided: it is new", known), notTheirs, recorded],
-        problems: problems + [.staleGeneration, .personErased])
+        problems: problems + [.staleGeneration])
 
     static let patch = APIOperation(
         "patchDevice", .patch, "/v1/devices/{device}",
         "Single members of a device, by JSON Merge Patch (RFC 7396).", scopes: [.writeDevices], isForUsers: true,
         isForDevices: true, pathParameters: [device], headers: [ifMatch],
         body: APIOperation.Body(merging: ["$ref": "#/components/schemas/DeviceChange"]),
-        responses: [changed, notTheirs, recorded], problems: problems + [.staleGeneration, .personErased])
+        responses: [changed, notTheirs, recorded], problems: problems + [.staleGeneration])
 
     static let addAudience = APIOperation(
         "addAudience", .put, "/v1/devices/{device}/audiences/{audience}", "Add one audience to a device's own.",
         scopes: [.writeDevices], isForUsers: true, pathParameters: [device, audience], headers: [ifMatch],
-        responses: [changed, notTheirs, recorded], problems: problems + [.badRequest, .personErased])
+        responses: [changed, notTheirs, recorded], problems: problems + [.badRequest])
 
     static let removeAudience = APIOperation(
         "removeAudience", .delete, "/v1/devices/{device}/audiences/{audience}",
         "Remove one audience from a device's own.", scopes: [.writeDevices], isForUsers: true, isForDevices: true,
         pathParameters: [device, audience], headers: [ifMatch],
         responses: [APIOperation.Response(.noContent, "Decided: the device does not have it"), recorded],
-        problems: problems + [.personErased])
+        problems: problems)
 
     static let delete = APIOperation(
         "deleteDevice", .delete, "/v1/devices/{device}", "Forget a device, and unsubscribe its address.",

@@ -35,9 +35,11 @@ package final class ErasureEndpoints: Sendable {
         let condition = try CommandWriter.condition(call, "person")
         let command = Command(.erasePerson(person), by: try call.author, if: condition)
         if let known = settings.known() {
-            return writer.later { respond in self.erase(person, command, call, known, respond) }
+            return .later(within: writer.wait * 3, otherwise: .outcomeUnknown) { respond in
+                self.erase(person, command, call, known, respond)
+            }
         }
-        let time = TopicReads.longest + writer.wait * 2
+        let time = TopicReads.longest + writer.wait * 3
         return try reads.reply(to: call, within: time, otherwise: .outcomeUnknown) { _, respond in
             self.erase(person, command, call, self.settings.renew(), respond)
         }
@@ -47,26 +49,25 @@ package final class ErasureEndpoints: Sendable {
         _ person: ByteText, _ command: Command, _ call: Call, _ settings: TopicSettings.Known,
         _ respond: @escaping @Sendable (HTTPResponse) -> Void
     ) {
-        let view = writer.view
-        writer.write(command, for: call, respond) { verdict, offset throws(StoreError) in
-            switch verdict {
-            case .erased:
-                // Whoever came back since is newer than the command.
-                let devices = try view.devices(of: person)
-                let isGone = try view.person(person).map { $0.revision > offset } ?? true
-                return try view.erasure(of: person) != nil && isGone && devices.allSatisfy { $0.revision > offset }
-            case .created, .changed, .unchanged, .gone, .refused, .malformed: return true
-            }
+        let (writer, view) = (writer, writer.view)
+        writer.write(command, for: call, respond) { _, _ in
+            true
         } _: { outcome, offset in
-            respond(
-                CommandWriter.response(to: outcome, of: offset, call, "person") { verdict, call throws(Problem) in
-                    guard case .erased(let devices) = verdict else {
-                        throw Problem(.defect, "the registrar has not erased the person")
-                    }
-                    let erased = try view.read { view throws(StoreError) in try view.erasure(of: person) }
-                    guard let erased else { throw Problem(.notYet, "the person is erased; when is not known here yet") }
-                    return call.response(.ok, self.receipt(person, devices, at: erased, settings))
-                })
+            let answer: @Sendable (Bool) -> Void = { isKnown in
+                respond(
+                    CommandWriter.response(to: outcome, of: offset, call, "person") { verdict, call throws(Problem) in
+                        guard case .erased(let devices) = verdict else {
+                            throw Problem(.defect, "the registrar has not erased the person")
+                        }
+                        let erased = try view.read { view throws(StoreError) in try view.erasure(of: person) }
+                        guard isKnown, let erased else {
+                            throw Problem(.notYet, "the person is erased; when is not known here yet")
+                        }
+                        return call.response(.ok, self.receipt(person, devices, at: erased, settings))
+                    })
+            }
+            // Of somebody who was erased before it is to be this time.
+            if case .decided(.erased) = outcome { writer.whenKnown(answer) } else { answer(false) }
         }
     }
 

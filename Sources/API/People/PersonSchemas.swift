@@ -19,7 +19,7 @@ extension PersonEndpoints {
     private static let changed = APIOperation.Response(.ok, "Decided: this is what is known now", known)
     private static let granted: Document = ["$ref": "#/components/schemas/Audiences"]
     private static let refused: [ProblemCode] = [.notYet, .audienceNotAllowed, .appNotAllowed]
-    private static let problems = refused + [.notRecorded, .outcomeUnknown, .revision, .personErased]
+    private static let problems = refused + [.notRecorded, .outcomeUnknown, .revision]
     private static let text: Document = ["anyOf": [["type": "string", "maxLength": 255], ["type": "null"]]]
     private static let audiences: Document = [
         "type": "array", "maxItems": .integer(Int64(PersonState.mostAudiences)),

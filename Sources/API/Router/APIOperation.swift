@@ -103,7 +103,7 @@ package struct APIOperation: Sendable {
             .defect, .overloaded, .draining,
         ]
         if !scopes.isEmpty { all.formUnion([.noCredential, .unknownKey, .expiredToken, .scope, .quotaExceeded]) }
-        if isForUsers { all.insert(.badToken) }
+        if isForUsers { all.formUnion([.badToken, .personErased]) }
         if isForDevices { all.insert(.badCredential) }
         if body != nil { all.formUnion([.notJSON, .duplicateMember, .badEncoding, .mediaType, .badRequest]) }
         all.formUnion(problems)

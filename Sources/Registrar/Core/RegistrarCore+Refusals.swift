@@ -6,7 +6,6 @@ extension RegistrarCore {
     func refusal(
         of change: DeviceChange, _ command: Command, _ before: DeviceState?, _ after: DeviceState
     ) throws(StoreError) -> Refusal? {
-        if let person = after.person, let refusal = try refusal(of: command.author, asErased: person) { return refusal }
         let shown: ByteText? =
             switch change.address {
             case .set(let new): new.value
@@ -65,7 +64,6 @@ extension RegistrarCore {
         case .user(let person, _) where person == change.person && change.audiences == nil: break
         case .user, .device, .sender: return .notFound
         }
-        if let refusal = try refusal(of: command.author, asErased: change.person) { return refusal }
         if let refusal = Self.refusal(of: command.condition, revision: before?.revision) { return refusal }
         guard change.audiences?.count ?? 0 <= PersonState.mostAudiences else {
             return .tooManyAudiences(most: PersonState.mostAudiences)
@@ -115,12 +113,11 @@ extension RegistrarCore {
 
     /// A token from before the erasure of its person is an app's that has not noticed; a newer one is a person's who came
     /// back.
-    private func refusal(of author: Author, asErased person: ByteText) throws(StoreError) -> Refusal? {
-        guard let erased = try table.erasure(of: person) else { return nil }
+    func isErased(_ author: Author) throws(StoreError) -> Bool {
         switch author {
-        case .user(_, let issued): return issued <= erased ? .personErased : nil
+        case .user(let person, let issued): try table.erasure(of: person).map { issued <= $0 } ?? false
         // With the person the devices are gone: one that is there is of somebody who came back.
-        case .key, .sender, .device: return nil
+        case .key, .sender, .device: false
         }
     }
 

@@ -83,6 +83,9 @@ struct PlayedDesk: Sendable {
     let shop: Shop
     let metrics = Metrics()
 
+    /// Of an audience, so many devices are counted.
+    static let mostCounted = 1_500
+
     /// - Parameters:
     ///   - audiences: those that the key may reach; empty: all.
     ///   - settings: of topics, as their broker would say them.
@@ -100,6 +103,7 @@ struct PlayedDesk: Sendable {
         configuration.topics.receipts = receipts == nil ? "" : "notifications.receipts"
         var surroundings = APIHandler.Surroundings(
             now: { registrar.now.withLock { $0 } }, requestID: { "req_1" }, chance: { 0 })
+        surroundings.isErased = { registrar.view.isErased($0) }
         surroundings.knows = { (try? registrar.view.device($0.device))?.credential == $0.hash }
         let writer = CommandWriter(
             configuration, registrar, registrar.view, registrar.board, surroundings, metrics: metrics)
@@ -113,7 +117,9 @@ struct PlayedDesk: Sendable {
             Router(
                 DeviceEndpoints(writer).all + bulk.all + PersonEndpoints(writer).all
                     + erasures.all
-                    + AudienceEndpoints(configuration, writer, TopicReads(logger: Logger(label: "test"))).all
+                    + AudienceEndpoints(
+                        configuration, writer, TopicReads(logger: Logger(label: "test")), most: Self.mostCounted
+                    ).all
                     + ReceiptEndpoints(configuration, receipts ?? registrar, registrar.view, surroundings).all),
             KeyRing([entry]), .live, rate: 100_000, surroundings)
         handler.replace(try shop.list([try shop.entry(.es256)]))

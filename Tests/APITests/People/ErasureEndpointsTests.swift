@@ -33,6 +33,9 @@ import Testing
         #expect(desk.ask("GET", PlayedDesk.path, as: credential).status == .notFound)
         #expect(desk.ask("GET", "/v1/people/17").member("erased_at") == "2025-11-24T16:00:00.000Z")
         #expect(desk.ask("PUT", PlayedDesk.path, PlayedDesk.body(), as: try desk.user("17")).status == .gone)
+        for path in ["/v1/people/17", "/v1/people/17/devices", PlayedDesk.path] {
+            #expect(desk.ask("GET", path, as: try desk.user("17")).status == .gone)
+        }
     }
 
     @Test("with topic.control what is on its way is withdrawn, and the last push is possible a minute later")

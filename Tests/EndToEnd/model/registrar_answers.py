@@ -130,6 +130,8 @@ def check_answers(exchanges, commands, decisions, newest_lag, report):
     recorded = {record.offset: json.loads(record.value) for record in commands}
     unclear = [each for each in exchanges if each.is_open and each.commands]
     for each in exchanges:
+        if is_of_erased(each, decisions) and each.trace not in offsets:
+            continue
         if each.commands:
             check_commands(each, offsets.get(each.trace, []), recorded, decisions, unclear, report)
         else:
@@ -140,6 +142,15 @@ def check_answers(exchanges, commands, decisions, newest_lag, report):
     for each in sorted(exchanges, key=lambda each: each.ended, reverse=True):
         answered |= dict.fromkeys(told[each.number].values(), each.ended)
     return answered
+
+
+def is_of_erased(exchange, decisions):
+    """Whether it is refused since its token is from before an erasure of the person, which its process may know, or not yet."""
+    name = exchange.author.get("by", "").removeprefix("user:")
+    times = [decisions.times[at] for at, erased in decisions.erasures.items() if erased == name]
+    return exchange.status == 410 and any(
+        exchange.author.get("issued_at", 0) <= at <= exchange.ended * 1000 + 1_000 for at in times
+    )
 
 
 def check_without_commands(exchange, offsets, report):

@@ -78,7 +78,8 @@ class Decisions:
         command, self.offset, self.time = json.loads(record.value), record.offset, record.timestamp
         self.device_records, self.person_records, self.subscription_records, self.withdrawals = [], [], {}, {}
         action = getattr(self, "_" + command["action"])
-        verdict = {"version": 1, "command": record.offset} | action(command)
+        members = refused("person_erased") if self._is_erased(command) else action(command)
+        verdict = {"version": 1, "command": record.offset} | members
         decision = Decision(verdict, self.device_records, self.person_records, self.subscription_records, self.withdrawals)
         self.decided[record.offset], self.times[record.offset] = decision, record.timestamp
         return decision
@@ -138,8 +139,6 @@ class Decisions:
         if author != "key" and not is_own:
             return refused("not_found")
         before = self.people.get(name)
-        if reason := self._refusal_of_erased(command, name):
-            return refused(reason)
         if refusal := refusal_of_condition(command, before):
             return refusal
         if refusal := refusal_of_audiences(command.get("audiences", []), MOST_AUDIENCES["person"]):
@@ -309,17 +308,14 @@ class Decisions:
         rest = {name: value for name, value in command.items() if name not in envelope}
         return kind_of(command["by"]) == "user" and "person" not in before and rest == logout
 
-    def _refusal_of_erased(self, command, person):
-        if person not in self.erased:
-            return None
-        is_old = kind_of(command["by"]) == "user" and command["issued_at"] <= self.erased[person]
-        return "person_erased" if is_old else None
+    def _is_erased(self, command):
+        """Whether it is by a token from before the erasure of its person."""
+        author, _, name = command["by"].partition(":")
+        return author == "user" and name in self.erased and command["issued_at"] <= self.erased[name]
 
     def _refusal_of_device(self, command, before, after):
         """In the order in which a client can mend them."""
         author, person = kind_of(command["by"]), after.get("person")
-        if person and (reason := self._refusal_of_erased(command, person)):
-            return refused(reason)
         if before and (reason := refusal_of_author(command, before, (command.get("address") or {}).get("value"))):
             return refused(reason)
         if refusal := refusal_of_condition(command, before):

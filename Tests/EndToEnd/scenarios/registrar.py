@@ -48,7 +48,7 @@ TOPICS = (
 )
 # What a registrar writes.
 DECIDED = ("verdicts", "devices", "people", "erasures", "subscriptions", "control")
-SIZES = {"commands": 3_000, "kills": 4, "subscribers": 2_500}
+SIZES = {"commands": 1_500, "kills": 4, "subscribers": 2_500}
 # Of a GET that is to know what is there when it is asked.
 AT_ONCE = {"Carillon-After": "0"}
 
