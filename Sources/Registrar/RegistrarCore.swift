@@ -35,7 +35,8 @@ package struct RegistrarCore {
     /// registrar has to decide it. It sees no subscription.
     package func unchanged(by command: Command, at time: WallTime) throws(StoreError) -> DeviceState? {
         guard case .changeDevice(let change) = command.action, command.condition == nil,
-            try !isErased(command.author), let before = try table.device(change.device), time - before.seenAt < Self.seenPrecision,
+            try !isErased(command.author), let before = try table.device(change.device),
+            time - before.seenAt < Self.seenPrecision,
             time - before.refreshedAt < Self.refreshesAfter
         else { return nil }
         var after = before

@@ -138,7 +138,8 @@ package final class CommandWriter: Sendable {
         .later(within: wait * 3, otherwise: .outcomeUnknown) { respond in
             self.whenKnown { isKnown in
                 guard isKnown else {
-                    return respond(call.response(to: Problem(.notYet, "this process does not know yet what there is now")))
+                    return respond(
+                        call.response(to: Problem(.notYet, "this process does not know yet what there is now")))
                 }
                 begin(respond)
             }
