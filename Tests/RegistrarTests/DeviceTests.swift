@@ -235,6 +235,27 @@ struct DeviceTests {
         }
     }
 
+    @Test("Whoever logs in with an address that was dead, or that the phone had before, gets nothing of who had it then")
+    func anothersAddress() throws {
+        let everything = ["token-a", "token-b"].map { Withdrawal(AddressHash(of: $0), .everything) }
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "place/1"))
+        world.time = world.time + 3_600_000
+        let evidence = Evidence(Death(.fcm, reason: "UNREGISTERED", at: world.time))
+        try world.decide(.buryAddress(AddressHash(of: "token-a"), evidence))
+        // The same person's start revives it, and takes nothing back.
+        #expect(try world.decide(.put("phone", "token-a", person: "17", "place/1")).withdrawals.isEmpty)
+        world.time = world.time + 3_600_000
+        let later = Evidence(Death(.fcm, reason: "UNREGISTERED", at: world.time))
+        try world.decide(.buryAddress(AddressHash(of: "token-a"), later))
+        #expect(try world.decide(.put("phone", "token-a", person: "18")).withdrawals == [everything[0]])
+        world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17", "place/1"))
+        try world.decide(.put("phone", "token-b", person: "17", "place/1"))
+        world.write(Subscription(audience: "place/7", token: "token-a", platform: .fcm, app: ""))
+        #expect(try world.decide(.put("phone", "token-a", person: "18")).withdrawals == everything)
+    }
+
     @Test("What was removed just before a logout is taken back with the rest")
     func removedBefore() throws {
         var world = try RegistrarWorld()

@@ -70,7 +70,7 @@ package final class AudienceEndpoints: Sendable {
 
     private func count(_ call: Call) throws(Problem) -> Endpoint.Reply {
         let audience = try Self.audience(call)
-        let (view, reads, now, maxAge, most) = (writer.view, reads, writer.now, maxAge, most)
+        let (writer, view, reads, now, maxAge, most) = (writer, writer.view, reads, writer.now, maxAge, most)
         return try writer.look(call, taking: TopicReads.longest) {
             nil
         } _: { () throws(Problem) in
@@ -91,6 +91,8 @@ package final class AudienceEndpoints: Sendable {
                     }
                     last = page.count == Self.pageSize ? page.last?.address : nil
                 } while last != nil
+                // A table that is filled again meanwhile has fewer.
+                try writer.refuseUnlessFresh()
                 return call.response(.ok, .object([("audience", .text(audience.text))] + tally.members))
             }
         }

@@ -44,23 +44,26 @@ package final class DeviceEndpoints: Sendable {
         if let state = try writer.unchanged(change, call) {
             return .now(try response(.ok, state, call.at(state.revision)))
         }
-        let now = writer.now
-        if let user = call.user { try limit(user, at: now, makes: id) }
+        if let user = call.user { try limit(user, makes: id) }
         return try reply(to: call, by: change) { verdict, call throws(Problem) in
             switch verdict {
-            case .created:
-                if let user = call.user { self.made.withLock { $0.count(user.subject, at: now) } }
-                return try self.shown(.created, id, call, secret: secret)
+            case .created: try self.shown(.created, id, call, secret: secret)
             case .changed, .unchanged, .gone, .erased, .refused, .malformed:
-                return try self.shown(.ok, id, call, secret: secret)
+                try self.shown(.ok, id, call, secret: secret)
             }
         }
     }
 
-    /// A device stays when its person logs out: without a bound a user could make any number.
-    private func limit(_ user: UserToken, at now: WallTime, makes id: DeviceID) throws(Problem) {
-        if made.withLock({ $0.isBelow(user.subject, at: now) }) { return }
-        guard try view.read({ view throws(StoreError) in try view.device(id) }) != nil else {
+    /// A device stays when its person logs out: without a bound a user could make any number. What is not decided yet counts.
+    private func limit(_ user: UserToken, makes id: DeviceID) throws(Problem) {
+        guard try view.read({ view throws(StoreError) in try view.device(id) }) == nil else { return }
+        let now = writer.now
+        let isAllowed = made.withLock { made in
+            guard made.isBelow(user.subject, at: now) else { return false }
+            made.count(user.subject, at: now)
+            return true
+        }
+        guard isAllowed else {
             throw Problem(tooMany: "the person has registered too many new devices within a day", retryAfter: 3_600)
         }
     }

@@ -50,8 +50,17 @@ package final class ErasureEndpoints: Sendable {
         _ respond: @escaping @Sendable (HTTPResponse) -> Void
     ) {
         let (writer, view) = (writer, writer.view)
-        writer.write(command, for: call, respond) { _, _ in
-            true
+        // Of somebody who was erased before, the receipt is to have this time.
+        let before = (try? view.erasure(of: person)) ?? nil
+        writer.write(command, for: call, respond) { verdict, offset throws(StoreError) in
+            switch verdict {
+            case .erased:
+                // Whoever came back since is newer than the command.
+                let devices = try view.devices(of: person)
+                let isGone = try view.person(person).map { $0.revision > offset } ?? true
+                return try view.erasure(of: person) != before && isGone && devices.allSatisfy { $0.revision > offset }
+            case .created, .changed, .unchanged, .gone, .refused, .malformed: return true
+            }
         } _: { outcome, offset in
             let answer: @Sendable (Bool) -> Void = { isKnown in
                 respond(
@@ -66,7 +75,7 @@ package final class ErasureEndpoints: Sendable {
                         return call.response(.ok, self.receipt(person, devices, at: erased, settings))
                     })
             }
-            // Of somebody who was erased before it is to be this time.
+            // Another process may have erased the person just before.
             if case .decided(.erased) = outcome { writer.whenKnown(answer) } else { answer(false) }
         }
     }

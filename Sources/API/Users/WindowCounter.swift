@@ -7,7 +7,7 @@ struct WindowCounter {
         var count: Int
     }
 
-    /// With more names than these all are forgotten: who has so many is not bounded by this.
+    /// With more names than these within the time all are forgotten: who has so many is not bounded by this.
     private static let mostNames = 100_000
 
     let most: Int
@@ -29,7 +29,10 @@ struct WindowCounter {
         var count = counts[name] ?? Count(since: now, count: 0)
         if abs(now - count.since) >= window { count = Count(since: now, count: 0) }
         count.count += 1
-        if counts.count >= Self.mostNames, counts[name] == nil { counts.removeAll() }
+        if counts.count >= Self.mostNames, counts[name] == nil {
+            counts = counts.filter { abs(now - $0.value.since) < window }
+            if counts.count >= Self.mostNames { counts.removeAll() }
+        }
         counts[name] = count
     }
 }

@@ -30,8 +30,12 @@ extension RegistrarCore {
             (reach, isOthers) = (.everything, true)
         }
         if let before, isOthers || before.address.reached != after.address.reached {
-            after.left = before.left.filter { $0.hash != new }
-            if let left = before.address.reached, left != new { after.left.append(LeftAddress(left, at: time)) }
+            after.left = before.left
+            if let last = before.address.reached, last != old || old != new {
+                after.left.append(LeftAddress(last, at: time))
+            }
+            // Of the same person it is no left one any more. Of another one older pushes to it are not sent either.
+            if !isOthers { after.left.removeAll { $0.hash == new } }
             let isTheirs = new != nil && !isOthers
             try withdraw(&after.left, but: isTheirs ? DeviceState.mostLeft : 0, of: id, time, in: &decision)
         }
@@ -55,7 +59,10 @@ extension RegistrarCore {
             // Also of what it had and somebody has removed since.
             let personal = Set(lost).union(old == new ? had : []).subtracting(wanted)
                 .filter { $0.audience != .channel && $0.audience != .device }.sorted()
-            if !personal.isEmpty { decision.withdrawals.append(Withdrawal(address.hash, .audiences(personal))) }
+            let everything = Withdrawal(address.hash, .everything)
+            if !personal.isEmpty, !decision.withdrawals.contains(everything) {
+                decision.withdrawals.append(Withdrawal(address.hash, .audiences(personal)))
+            }
         }
         for audience in wanted.sorted() {
             let subscription = Self.subscription(after, address, to: audience)

@@ -109,7 +109,7 @@ extension RegistrarTenant {
         if fold.foreign > 0 {
             context.meter.unreadable(fold.foreign)
             logger.error(
-                "\(fold.foreign) records of devices, people and erasures are not of this version: they are as if they were not there"
+                "\(fold.foreign) records of devices, people and erasures are not of this version: they are as if they were not there, until their apps start again"
             )
         }
         firstUndecided = hasOffset ? 0 : firstUndecided(after: fold.newestRevision)

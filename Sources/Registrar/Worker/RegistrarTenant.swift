@@ -36,8 +36,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
     private var own = OwnWrites()
     /// What the open transaction writes again.
     private var restoring: [OwnWrites.Overwritten] = []
-    /// Until all is there again each is written in a transaction of its own, to find out which one cannot be.
-    private var restoresAlone = false
+    /// So many are written again in a transaction at most: fewer and fewer, to find out which one cannot be.
+    private var mostRestored = Int.max
     /// The commands below are decided one in a transaction, to find out which one cannot be written.
     private var aloneBelow: Int64 = 0
     /// Commands of which what follows cannot be written.
@@ -101,9 +101,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
     mutating func act(_ time: TransactionTime) throws -> Bool {
         // What the group has no offset for yet is passed first.
         guard let fold, next >= firstUndecided else { return false }
-        if own.overwritten.isEmpty { restoresAlone = false }
-        let most = restoresAlone ? 1 : context.configuration.commitMaxRecords
-        restoring = Array(own.overwritten.values.prefix(most))
+        if own.overwritten.isEmpty { mostRestored = .max }
+        restoring = Array(own.overwritten.values.prefix(min(mostRestored, context.configuration.commitMaxRecords)))
         for entry in restoring {
             try transaction.write(ProducerRecord(entry), to: Output.subscriptions.rawValue)
             fold.table.set(entry.theirs.key, entry.theirs.entry)
@@ -126,7 +125,7 @@ struct RegistrarTenant: ~Copyable, Tenant {
     }
 
     private var isFull: Bool {
-        if restoresAlone, !restoring.isEmpty { return true }
+        if mostRestored < .max, !restoring.isEmpty { return true }
         let most = next <= aloneBelow ? 1 : context.configuration.commitMaxEvents
         return open.commands >= most || open.records >= context.configuration.commitMaxRecords
     }
@@ -175,15 +174,23 @@ struct RegistrarTenant: ~Copyable, Tenant {
         guard blame() else { throw .refused(refusal) }
     }
 
-    mutating func outlasted() { _ = blame() }
+    /// What is written again is not to blame for a time in which nothing was.
+    mutating func outlasted() {
+        if restoring.isEmpty { _ = blame() }
+    }
 
     /// - Returns: false where the command that is to blame was refused already.
     private mutating func blame() -> Bool {
         if let only = restoring.first {
-            defer { restoresAlone = true }
-            guard open.commands == 0, restoring.count == 1 else { return true }
-            own.giveUp(only)
-            logger.error("what was subscribed meanwhile for a device that was dead cannot be written again")
+            if open.commands == 0, restoring.count == 1 {
+                own.giveUp(only)
+                let place = TopicPartition(
+                    topic: context.configuration.topics.subscriptions, partition: only.theirs.partition)
+                logger.error(
+                    "what was subscribed meanwhile for a device that was dead cannot be written again",
+                    ["record": "\(place)/\(only.theirs.offset)"])
+            }
+            mostRestored = max(1, restoring.count / 2)
             return true
         }
         aloneBelow = max(aloneBelow, next)
@@ -210,6 +217,7 @@ struct RegistrarTenant: ~Copyable, Tenant {
         fold?.table.commit()
         for entry in restoring { own.restored(entry) }
         if !restoring.isEmpty {
+            mostRestored = mostRestored > Int.max / 2 ? .max : mostRestored * 2
             logger.info("subscriptions of dead devices had changed meanwhile", ["written again": "\(restoring.count)"])
         }
         restoring = []

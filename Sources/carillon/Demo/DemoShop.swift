@@ -53,7 +53,9 @@ struct DemoAPI {
             method, "http://\(address)\(path)", fields: ["Authorization: \(credential)"], content: content,
             timeout: .seconds(30))
         guard case .page(expects, let body) = outcome, let answer = PushValue(json: body) else {
-            throw CommandFailure(.defect, "demo: \(method) \(path) has ended otherwise: \(outcome)")
+            // An answer may have a secret in it.
+            let what = if case .page(let status, _) = outcome { "with \(status)" } else { "without an answer" }
+            throw CommandFailure(.defect, "demo: \(method) \(path) has ended \(what)")
         }
         Terminal.write("   \(method) \(path): \(expects)\n")
         return answer

@@ -224,7 +224,7 @@ class Decisions:
             lost = self.subscriptions.get(new, {}).keys() - self.wanted(new).keys()
             lost = {key.rpartition("|")[0] for key in lost if key.startswith(("place/", "user/"))}
             if is_others and lost:
-                self.withdrawals[new] = lost
+                self.withdrawals.setdefault(new, lost)
             self._subscribe(new, moved, after["registered_at"])
 
     def _with_left(self, name, before, after, is_others):
@@ -232,8 +232,12 @@ class Decisions:
         old, new = reached(before), hash_of(after)
         if old == reached(after) and not is_others:
             return after
-        left = [*before.get("left", []), *([{"sha256": old, "at": self.time}] if old and old != new else [])]
-        left = [each for each in left if each["sha256"] != new]
+        left = list(before.get("left", []))
+        if old and not hash_of(before) == old == new:
+            left.append({"sha256": old, "at": self.time})
+        # What is on its way to it is of the same person; of another one it is not for this one either.
+        if not is_others:
+            left = [each for each in left if each["sha256"] != new]
         return with_members(after, left=self._withdraw(left, name, MOST_LEFT if new and not is_others else 0) or None)
 
     def _withdraw(self, left, name, kept=0):
