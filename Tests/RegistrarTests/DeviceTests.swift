@@ -235,7 +235,8 @@ struct DeviceTests {
         }
     }
 
-    @Test("Whoever logs in with an address that was dead, or that the phone had before, gets nothing of who had it then")
+    @Test(
+        "Whoever logs in with an address that was dead, or that the phone had before, gets nothing of who had it then")
     func anothersAddress() throws {
         let everything = ["token-a", "token-b"].map { Withdrawal(AddressHash(of: $0), .everything) }
         var world = try RegistrarWorld()
