@@ -135,23 +135,15 @@ package final class CommandWriter: Sendable {
     func onceKnown(
         _ call: Call, _ begin: @escaping @Sendable (@escaping @Sendable (HTTPResponse) -> Void) -> Void
     ) -> Endpoint.Reply {
-        .later(within: wait * 3, otherwise: .outcomeUnknown) { respond in
-            self.whenKnown { isKnown in
-                guard isKnown else {
-                    return respond(
-                        call.response(to: Problem(.notYet, "this process does not know yet what there is now")))
-                }
-                begin(respond)
+        let (view, asked) = (view, ContinuousClock.now)
+        let isKnown: @Sendable () -> Bool = { view.isFresh(since: asked) }
+        guard !isKnown() else { return later(begin) }
+        let notYet = Problem(.notYet, "this process does not know yet what there is now")
+        return .later(within: wait * 3, otherwise: .outcomeUnknown) { [board, wait] respond in
+            board.wait(until: asked + wait, isKnown) { isKnown in
+                if isKnown { begin(respond) } else { respond(call.response(to: notYet)) }
             }
         }
-    }
-
-    /// - Parameter done: gets whether this process knows everything that was there when it was called; at last after the time
-    ///   for an answer.
-    func whenKnown(_ done: @escaping @Sendable (_ isKnown: Bool) -> Void) {
-        let (view, asked) = (view, ContinuousClock.now)
-        if view.isFresh(since: asked) { return done(true) }
-        board.wait(until: asked + wait, { view.isFresh(since: asked) }, done)
     }
 
     /// Writes a command whose verdict nobody waits for.

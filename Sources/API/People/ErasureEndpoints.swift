@@ -35,11 +35,9 @@ package final class ErasureEndpoints: Sendable {
         let condition = try CommandWriter.condition(call, "person")
         let command = Command(.erasePerson(person), by: try call.author, if: condition)
         if let known = settings.known() {
-            return .later(within: writer.wait * 3, otherwise: .outcomeUnknown) { respond in
-                self.erase(person, command, call, known, respond)
-            }
+            return writer.later { respond in self.erase(person, command, call, known, respond) }
         }
-        let time = TopicReads.longest + writer.wait * 3
+        let time = TopicReads.longest + writer.wait * 2
         return try reads.reply(to: call, within: time, otherwise: .outcomeUnknown) { _, respond in
             self.erase(person, command, call, self.settings.renew(), respond)
         }
@@ -49,7 +47,7 @@ package final class ErasureEndpoints: Sendable {
         _ person: ByteText, _ command: Command, _ call: Call, _ settings: TopicSettings.Known,
         _ respond: @escaping @Sendable (HTTPResponse) -> Void
     ) {
-        let (writer, view) = (writer, writer.view)
+        let view = writer.view
         // Of somebody who was erased before, the receipt is to have this time.
         let before = (try? view.erasure(of: person)) ?? nil
         writer.write(command, for: call, respond) { verdict, offset throws(StoreError) in
@@ -62,21 +60,17 @@ package final class ErasureEndpoints: Sendable {
             case .created, .changed, .unchanged, .gone, .refused, .malformed: return true
             }
         } _: { outcome, offset in
-            let answer: @Sendable (Bool) -> Void = { isKnown in
-                respond(
-                    CommandWriter.response(to: outcome, of: offset, call, "person") { verdict, call throws(Problem) in
-                        guard case .erased(let devices) = verdict else {
-                            throw Problem(.defect, "the registrar has not erased the person")
-                        }
-                        let erased = try view.read { view throws(StoreError) in try view.erasure(of: person) }
-                        guard isKnown, let erased else {
-                            throw Problem(.notYet, "the person is erased; when is not known here yet")
-                        }
-                        return call.response(.ok, self.receipt(person, devices, at: erased, settings))
-                    })
-            }
-            // Another process may have erased the person just before.
-            if case .decided(.erased) = outcome { writer.whenKnown(answer) } else { answer(false) }
+            respond(
+                CommandWriter.response(to: outcome, of: offset, call, "person") { verdict, call throws(Problem) in
+                    guard case .erased(let devices) = verdict else {
+                        throw Problem(.defect, "the registrar has not erased the person")
+                    }
+                    let erased = try view.read { view throws(StoreError) in try view.erasure(of: person) }
+                    guard let erased else {
+                        throw Problem(.notYet, "the person is erased; when is not known here yet")
+                    }
+                    return call.response(.ok, self.receipt(person, devices, at: erased, settings))
+                })
         }
     }
 
