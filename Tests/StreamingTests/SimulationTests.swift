@@ -9,9 +9,9 @@ struct SimulationTests {
         func write(_ entry: LogEntry) {}
     }
 
-    /// 500, or as many as `CARILLON_SIMULATION_SEEDS` says.
+    /// 200, or as many as `CARILLON_SIMULATION_SEEDS` says.
     private static let seeds =
-        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 500
+        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 200
 
     @Test(
         "whatever processes, clients and transactions do, each record is in the output once, in its order, and the offsets say so"

@@ -45,15 +45,24 @@ import Testing
         let script = """
             mkdir -p "$0/tmp"; cd "$0"
             TMPDIR="$0/tmp" "$CARILLON" demo --stay --verbose > told & demo=$!
+            trap 'kill $demo; exit 1' TERM
             until grep -q 'proves nothing' told; do sleep 0.05; done
             ls tmp | grep -c carillon-demo
             grep '^push ' told | wc -l
             run() { eval "$(grep "$1" told | sed 's/^curl /curl -w "%{http_code}\\n" /')"; }
             run '^api='; run '^secret='; echo "${#secret} characters"
             eval "$(grep '^order=.*kcat' told | sed 's/kcat -b .*/cat/; s/order=$(date +%s)/order=1/')"
+            shown() {
+                for try in $(seq 60); do
+                    run '^message='
+                    [ -n "$message" ] && grep "^phone 69f22d16 .*B-2.*$message" told && return 0
+                    sleep 0.05
+                done
+                return 1
+            }
             # The table may not know of the phone yet: then it does of the next order.
-            until run '^order=.*curl' && grep '^phone 69f22d16 .*B-2' told; do sleep 1.05; done
-            run '^message='; run '^curl .*receipts'
+            until run '^order=.*curl' && shown; do :; done
+            run '^curl .*receipts'
             until run '^curl .*explain' > told-why && grep -o '"kind":"opened"' told-why; do sleep 0.05; done
             run '^curl .*DELETE'
             run '^curl .*bill-1'
@@ -64,7 +73,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
         let carillon = try CommandProcess.executable().path
         let result = try CommandProcess.run(
-            ["stand-in", "--", "sh", "-c", script, folder.path], environment: ["CARILLON": carillon])
+            ["stand-in", "--", "timeout", "240", "sh", "-c", script, folder.path], environment: ["CARILLON": carillon])
         #expect(result.status == 0, "\(result.errors)")
         let lines = result.output.split(separator: "\n").map(String.init)
         #expect(lines.first == "1")

@@ -21,7 +21,7 @@ from harness.scenario import main, scenario
 from harness.waiting import Failure, expect, wait_for
 from scenarios.registrar import SECRET, Registrar, user_token
 
-SIZES = {"examples": 30, "connections": 1_200}
+SIZES = {"examples": 20, "connections": 1_200}
 DESCRIPTION = ROOT / "Schemas/openapi.json"
 CLIENTS = ROOT / "Tests/EndToEnd/clients"
 # Where Tests/EndToEnd/run has installed the list in that folder.

@@ -9,9 +9,9 @@ import Testing
     "A seeded simulation of a lane: crashes, frozen processes, rebalances, aborts, an outage", .timeLimit(.minutes(30))
 )
 struct LaneSimulationTests {
-    /// 6, or as many as `CARILLON_SIMULATION_SEEDS` says.
+    /// 4, or as many as `CARILLON_SIMULATION_SEEDS` says.
     private static let seeds =
-        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 6
+        ProcessInfo.processInfo.environment["CARILLON_SIMULATION_SEEDS"].flatMap { UInt64($0) } ?? 4
 
     @Test(
         "every record one outcome, a device's in order, none after its expiry, its broadcast, its cancel or in a pause, at most possibly_twice twice"
