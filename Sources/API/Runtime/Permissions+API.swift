@@ -12,9 +12,12 @@ extension Permissions {
         let devices =
             topics.commands.isEmpty
             ? [] : [topics.devices, topics.people, topics.erasures, topics.subscriptions, topics.verdicts]
+        // It looks at the groups of broadcasts and of the registrar; which one was refused the error does not say.
+        let group: Resource =
+            topics.commands.isEmpty
+            ? .named(BroadcastGroup.name(of: configuration)) : .prefix("\(configuration.groupID)-")
         self.init(
-            // It looks at the groups of broadcasts and of the registrar.
-            configuration.kafka, group: .prefix("\(configuration.groupID)-"),
+            configuration.kafka, group: group,
             transactionalIDs: .named(BatchWriter.transactionalID(configuration)), committed: [],
             followed: [topics.requests] + ofBroadcasts + control + devices,
             written: [topics.requests] + control + ofBroadcasts.prefix(1)
