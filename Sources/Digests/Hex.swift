@@ -15,11 +15,12 @@ package enum Hex {
         }
     }
 
-    package static func string(_ hash: UnsafeRawPointer) -> String {
+    /// The first digits of 32 bytes.
+    package static func string(_ hash: UnsafeRawPointer, digits: Int = 64) -> String {
         String(unsafeUninitializedCapacity: 64) { buffer in
             guard let start = buffer.baseAddress else { return 0 }
             write(hash, to: start)
-            return 64
+            return digits
         }
     }
 

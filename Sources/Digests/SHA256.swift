@@ -40,7 +40,7 @@ package enum SHA256 {
     package static func hex(of text: String, digits: Int = 64) -> String {
         var text = text
         return text.withUTF8 { bytes in
-            withHash(of: UnsafeRawBufferPointer(bytes)) { String(Hex.string($0).prefix(digits)) }
+            withHash(of: UnsafeRawBufferPointer(bytes)) { Hex.string($0, digits: digits) }
         }
     }
 }

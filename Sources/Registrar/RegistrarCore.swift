@@ -31,18 +31,15 @@ package struct RegistrarCore {
         }
     }
 
-    /// The device of a command that asks for what is so already, and of which nothing would be written at this time; nil: the
-    /// registrar has to decide it. It sees no subscription.
-    package func unchanged(by command: Command, at time: WallTime) throws(StoreError) -> DeviceState? {
+    /// Whether a command asks of a device for what is so already, and nothing would be written for it at this time; false:
+    /// the registrar has to decide it. It sees no subscription and no erasure.
+    package static func isUnchanged(_ device: DeviceState, by command: Command, at time: WallTime) -> Bool {
         guard case .changeDevice(let change) = command.action, command.condition == nil,
-            try !isErased(command.author), let before = try table.device(change.device),
-            time - before.seenAt < Self.seenPrecision,
-            time - before.refreshedAt < Self.refreshesAfter
-        else { return nil }
-        var after = before
-        Self.apply(change, to: &after, time)
-        guard before == after, try refusal(of: change, command, before, after) == nil else { return nil }
-        return before
+            time - device.seenAt < seenPrecision, time - device.refreshedAt < refreshesAfter
+        else { return false }
+        var after = device
+        apply(change, to: &after, time)
+        return device == after && refusal(of: change, command, device, after) == nil
     }
 
     // MARK: A device
@@ -57,7 +54,7 @@ package struct RegistrarCore {
         }
         var after = before ?? DeviceState(change.device, revision: offset, registeredAt: time)
         Self.apply(change, to: &after, time)
-        if let refusal = try refusal(of: change, command, before, after) { return Decision(.refused(refusal)) }
+        if let refusal = Self.refusal(of: change, command, before, after) { return Decision(.refused(refusal)) }
 
         let isSame = before.map { Self.says($0, theSameAs: after) } ?? false
         if time - after.seenAt >= Self.seenPrecision { after.seenAt = time }
@@ -183,9 +180,8 @@ package struct RegistrarCore {
         decision.devices.append((id, state))
     }
 
-    /// - Parameter value: of the record; nil: a tombstone.
-    func write(_ change: SubscriptionChange, _ value: [UInt8]?, in decision: inout Decision) {
-        table.set(change.key, value)
+    func write(_ change: SubscriptionChange, in decision: inout Decision) {
+        table.set(change.key, change.put.map { SubscriptionEntry($0.subscription, $0.value) })
         decision.subscriptions.append(change)
     }
 }

@@ -215,13 +215,44 @@ struct RegistrarFoldTests {
         let fold = RegistrarFold(
             try RegistrarTable(MemoryStore()), topics, by: .audience,
             at: RegistrarCheckpoint(cluster: nil, time: now, positions: partitions(0).mapValues(\.value)))
-        for batch in 0..<3 {
+        for batch in 1...5 {
             let records = (0..<4_000).map { number -> (key: String, value: [UInt8]?) in
                 (SubscriptionKey(audience: "channel/all", token: "\(batch)-\(number)").text, nil)
             }
             try take(fold, topics.subscriptions, records)
-            #expect(fold.table.pendingCount == (batch < 2 ? 1 : 0))
+            #expect(fold.table.pendingCount == batch * 4_000 && fold.isFull == (batch == 5))
         }
+        try fold.flush()
+        #expect(fold.table.pendingCount == 0 && !fold.isFull)
+    }
+
+    @Test(
+        "what is being stored is read meanwhile, also where something newer comes; what cannot be stored is there again"
+    )
+    func flushing() throws {
+        let table = try RegistrarTable(MemoryStore())
+        func put(_ audience: String, _ tokens: String...) {
+            for token in tokens {
+                table.set(SubscriptionKey(audience: audience, token: token), Array(token.utf8))
+            }
+            table.commit()
+        }
+        func audiences(_ token: String) throws -> [ByteText] {
+            try table.subscriptions(of: AddressHash(of: token)).map(\.audience).sorted()
+        }
+        put("place/1", "a", "b")
+        for isWritten in [false, true] {
+            let flush = table.beginFlush([7])
+            put("place/2", "a")
+            table.set(SubscriptionKey(audience: "place/1", token: "b"), nil as [UInt8]?)
+            table.commit()
+            #expect(try audiences("a") == ["place/1", "place/2"] && audiences("b") == [])
+            if isWritten { try flush.write() }
+            try table.end(flush, isWritten: isWritten)
+            #expect(try audiences("a") == ["place/1", "place/2"] && audiences("b") == [])
+            #expect(table.pendingCount == (isWritten ? 2 : 3))
+        }
+        #expect(try table.checkpoint() == [7])
     }
 
     @Test("what it stores about itself is read again, and of another version it is not")

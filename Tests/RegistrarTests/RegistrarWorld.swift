@@ -28,10 +28,7 @@ struct RegistrarWorld {
         for (id, state) in decision.devices { devices[id] = state }
         for (id, state) in decision.people { people[id] = state }
         for change in decision.subscriptions {
-            switch change {
-            case .put(let subscription, _): subscriptions[change.key] = subscription
-            case .remove: subscriptions[change.key] = nil
-            }
+            subscriptions[change.key] = change.put?.subscription
         }
         for erasure in decision.erasures { erasures[erasure.person] = erasure.at }
         table.commit()

@@ -53,15 +53,11 @@ package final class AudienceEndpoints: Sendable {
         } _: { () throws(Problem) in
             let page = try view.read { view throws(StoreError) in
                 // One more, to know whether there is a rest.
-                try view.subscribers(of: audience, after: last ?? nil, limit: limit + 1)
+                try view.devices(of: audience, after: last ?? nil, limit: limit + 1)
             }
-            var items: [Document] = []
-            for subscriber in page.prefix(limit) {
-                let id = try view.read { view throws(StoreError) in try view.owner(of: subscriber.address) }
-                items.append(.object(subscriber.members(of: id)))
-            }
+            let items = page.prefix(limit).map { Document.object($0.subscriber.members(of: $0.id)) }
             var members: [(name: String, value: Document)] = [("items", .list(items))]
-            if page.count > limit { members.append(("next", .text(page[limit - 1].address.hex))) }
+            if page.count > limit { members.append(("next", .text(page[limit - 1].subscriber.address.hex))) }
             return .now(call.response(.ok, .object(members)))
         }
     }

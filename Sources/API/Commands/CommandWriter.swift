@@ -157,15 +157,13 @@ package final class CommandWriter: Sendable {
         }
     }
 
-    /// The device where a change asks for what is so already, as far as this process knows at a fresh moment: most of what
-    /// apps send at their start. Counted; nothing is written for it.
-    func unchanged(_ change: DeviceChange, _ call: Call) throws(Problem) -> DeviceState? {
-        guard isFresh, try Self.condition(call, "device") == nil else { return nil }
-        let command = Command(.changeDevice(change), by: try call.author)
-        let time = surroundings.now()
-        let state = try view.read { view throws(StoreError) in try view.unchanged(by: command, at: time) }
-        if state != nil { unchanged.add(1) }
-        return state
+    /// Whether a change asks for what is so already, as far as this process knows at a fresh moment: most of what apps send
+    /// at their start. Counted; nothing is written for it.
+    func isUnchanged(_ device: DeviceState, by change: DeviceChange, _ call: Call) throws(Problem) -> Bool {
+        let command = Command(.changeDevice(change), by: try call.author, if: try Self.condition(call, "device"))
+        guard isFresh, RegistrarCore.isUnchanged(device, by: command, at: now) else { return false }
+        unchanged.add(1)
+        return true
     }
 
     private func record(of command: Command, _ call: Call) -> ProducerRecord {
@@ -234,7 +232,7 @@ extension Call {
     var after: Int64? {
         get throws(Problem) {
             guard let text = request.header("carillon-after") else { return nil }
-            guard text.wholeMatch(of: /[0-9]{1,18}/) != nil, let position = Int64(text) else {
+            guard let position = AfterHeader.offset(text.utf8) else {
                 throw Problem(.badHeader, "Carillon-After cannot be read; allowed is what Carillon-Position has said")
             }
             return position

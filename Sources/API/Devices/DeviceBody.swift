@@ -47,19 +47,28 @@ enum DeviceBody {
                     fault(member, "address is no address; allowed are \(allowedAddress)", &faults)
                     break
                 }
+                if placeholders.contains(address.value) {
+                    fault(
+                        member, "address.value is \(address.value): the app had no address when it sent this", &faults)
+                }
                 change.address = .set(address)
             case "app":
                 change.app = text()
                 if value.isNull, !change.isWhole { fault(member, missingApp, &faults) }
             case "environment":
-                if value.isNull { change.environment = .production }
+                if value.isNull, !change.isWhole { change.environment = .production }
                 guard let found = text() else { break }
                 change.environment = PushEnvironment(rawValue: found.text)
                 if change.environment == nil {
                     fault(member, "environment is neither production nor development", &faults)
                 }
             case "locale": change.locale = text().map { .set($0) } ?? .remove
-            case "time_zone": change.timeZone = text().map { .set($0) } ?? .remove
+            case "time_zone":
+                let zone = text()
+                if let zone, !isTimeZone(zone.text) {
+                    fault(member, "time_zone is no name of a time zone; allowed is one such as Europe/Berlin", &faults)
+                }
+                change.timeZone = zone.map { .set($0) } ?? .remove
             case "person": change.person = text().map { .set($0) } ?? .remove
             case "audiences":
                 guard let audiences = value.isNull && !change.isWhole ? [] : value.texts else {
@@ -81,8 +90,22 @@ enum DeviceBody {
                     &faults)
             }
         }
-        if change.isWhole, change.app == nil { fault("app", missingApp, &faults) }
+        guard change.isWhole else { return change }
+        if change.app == nil { fault("app", missingApp, &faults) }
+        // A wrong guess would look like a dead device.
+        if case .set(let address) = change.address, address.kind == .apnsToken, change.environment == nil {
+            fault("environment", "environment is missing; for APNs allowed are production and development", &faults)
+        }
         return change
+    }
+
+    /// What apps send that have turned nothing into a text.
+    private static let placeholders: Set<ByteText> = ["undefined", "null", "(null)", "nil", "BLACKLISTED"]
+
+    /// Whether this system knows a zone of this name. Only what looks like one is looked up, which is by a path.
+    private static func isTimeZone(_ name: String) -> Bool {
+        name.utf8.count <= 64 && name.wholeMatch(of: /[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*/) != nil
+            && TimeZoneTable(identifier: name) != nil
     }
 
     private static let missingApp = "app is missing: the bundle id or package name"

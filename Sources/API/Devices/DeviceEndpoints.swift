@@ -39,12 +39,18 @@ package final class DeviceEndpoints: Sendable {
         // The change has what is needed of it.
         call.request.body = []
         if let user = call.user { try user.limit(&change) }
-        let secret = try wantsSecret(call, for: id) ? DeviceCredential.makeSecret() : nil
+        let known = try view.read { view throws(StoreError) in try view.device(id) }
+        // Of what is not known here another process may have made the credential.
+        let isNew = known == nil && writer.isFresh
+        let secret = try Self.asksForSecret(call) || isNew ? DeviceCredential.makeSecret() : nil
         change.newCredential = secret.map(DeviceCredential.hash)
-        if let state = try writer.unchanged(change, call) {
-            return .now(try response(.ok, state, call.at(state.revision)))
+        if let known {
+            if try writer.isUnchanged(known, by: change, call) {
+                return .now(try response(.ok, known, call.at(known.revision)))
+            }
+        } else if let user = call.user {
+            try countNew(of: user)
         }
-        if let user = call.user { try limit(user, makes: id) }
         return try reply(to: call, by: change) { verdict, call throws(Problem) in
             switch verdict {
             case .created: try self.shown(.created, id, call, secret: secret)
@@ -55,8 +61,7 @@ package final class DeviceEndpoints: Sendable {
     }
 
     /// A device stays when its person logs out: without a bound a user could make any number. What is not decided yet counts.
-    private func limit(_ user: UserToken, makes id: DeviceID) throws(Problem) {
-        guard try view.read({ view throws(StoreError) in try view.device(id) }) == nil else { return }
+    private func countNew(of user: UserToken) throws(Problem) {
         let now = writer.now
         let isAllowed = made.withLock { made in
             guard made.isBelow(user.subject, at: now) else { return false }
@@ -113,15 +118,10 @@ package final class DeviceEndpoints: Sendable {
             to: call, "device", by: .changeDevice(change), isVisible: view.shows(change.device), answer)
     }
 
-    /// Whether a new credential is to be made: the device is new, or the app asks for one.
-    private func wantsSecret(_ call: Call, for id: DeviceID) throws(Problem) -> Bool {
-        if let text = call.value("new_secret") {
-            guard text == "1" else { throw Problem(.badPath, "new_secret is not 1; allowed is new_secret=1, or none") }
-            return true
-        }
-        // Of what is not known here another process may have made the credential.
-        guard writer.isFresh else { return false }
-        return try view.read { view throws(StoreError) in try view.device(id) } == nil
+    private static func asksForSecret(_ call: Call) throws(Problem) -> Bool {
+        guard let text = call.value("new_secret") else { return false }
+        guard text == "1" else { throw Problem(.badPath, "new_secret is not 1; allowed is new_secret=1, or none") }
+        return true
     }
 
     // MARK: Looking

@@ -111,7 +111,7 @@ extension DeviceEndpoints {
         (
             "generation",
             [
-                "type": "integer", "minimum": 0, "maximum": .integer(Int64.max),
+                "type": "integer", "minimum": 0, "maximum": .integer(DeviceChange.generations.upperBound),
                 "description": "The app's counter of its own changes: an older one than the device's is refused.",
             ]
         ),

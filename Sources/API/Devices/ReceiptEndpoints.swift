@@ -54,7 +54,7 @@ package final class ReceiptEndpoints: Sendable {
             for receipt in new {
                 let record = ProducerRecord(key: Array(receipt.device.utf8), value: receipt.json)
                 writer.write(record, to: topic, for: waiting, respond) { _, _ in
-                    self.known.withLock { $0.insert(receipt) }
+                    self.known.withLock { _ = $0.insert(receipt) }
                     let isLast = left.withLock { left in
                         left -= 1
                         return left == 0
@@ -93,31 +93,6 @@ extension AddressState {
         case .dead(let address, let death): (address, death.platform)
         case .claimed, .none: nil
         }
-    }
-}
-
-/// The receipts of late, so that one that comes again is not written again.
-struct RecentReceipts {
-    static let most = 200_000
-
-    private var known: Set<Hash128> = []
-    private var order: [Hash128] = []
-    /// The next one of `order` that leaves.
-    private var next = 0
-
-    func contains(_ receipt: Receipt) -> Bool { known.contains(Self.hash(receipt)) }
-
-    mutating func insert(_ receipt: Receipt) {
-        let hash = Self.hash(receipt)
-        guard known.insert(hash).inserted else { return }
-        guard order.count == Self.most else { return order.append(hash) }
-        known.remove(order[next])
-        order[next] = hash
-        next = (next + 1) % Self.most
-    }
-
-    private static func hash(_ receipt: Receipt) -> Hash128 {
-        Hash128("\(receipt.device) \(receipt.kind.rawValue) \(receipt.messageID)")
     }
 }
 

@@ -66,9 +66,7 @@ package final class ErasureEndpoints: Sendable {
                         throw Problem(.defect, "the registrar has not erased the person")
                     }
                     let erased = try view.read { view throws(StoreError) in try view.erasure(of: person) }
-                    guard let erased else {
-                        throw Problem(.notYet, "the person is erased; when is not known here yet")
-                    }
+                    guard let erased else { throw Problem(.notYet, "the person is erased; when is not known here yet") }
                     return call.response(.ok, self.receipt(person, devices, at: erased, settings))
                 })
         }

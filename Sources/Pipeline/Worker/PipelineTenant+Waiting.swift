@@ -5,10 +5,9 @@ import Notifications
 package enum AfterHeader {
     package static let name = "after"
 
-    /// Whether the value is the offset of a command: 1 to 18 digits. Which one is not asked.
-    static func isOffset(_ value: UnsafeRawBufferPointer?) -> Bool {
-        guard let value, (1...18).contains(value.count) else { return false }
-        return value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    /// The offset of a command, which its value is: 1 to 18 digits; nil: it is not.
+    package static func offset(_ value: some Collection<UInt8>) -> Int64? {
+        value.count <= 18 ? Int64(digits: value) : nil
     }
 }
 
@@ -47,8 +46,9 @@ extension PipelineTenant {
         guard !records.headers.isEmpty else { return false }
         for index in 0..<records.count {
             let record = records[index]
+            // Which command it is does not matter.
             let asks = records.headers[record.headers].contains {
-                $0.name.elementsEqual(AfterHeader.name.utf8) && AfterHeader.isOffset($0.value)
+                $0.name.elementsEqual(AfterHeader.name.utf8) && $0.value.flatMap { AfterHeader.offset($0) } != nil
             }
             if asks, positions.requests.accepts(partition: record.partition, offset: record.offset) { return true }
         }

@@ -15,7 +15,12 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
 
     package var description: String { text }
 
-    package static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+    package static func == (left: Self, right: Self) -> Bool {
+        var (left, right) = (left.text, right.text)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in left.count == right.count && left.elementsEqual(right) }
+        }
+    }
 
     package static func < (left: Self, right: Self) -> Bool {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)

@@ -12,10 +12,23 @@ package struct Decision: Equatable, Sendable {
     package var evidence: WallTime?
     /// Of people that are erased now.
     package var erasures: [Erasure] = []
-    package var withdrawals: [Withdrawal] = []
+    /// One for an address at most.
+    package private(set) var withdrawals: [Withdrawal] = []
 
     package init(_ verdict: Verdict) {
         self.verdict = verdict
+    }
+
+    mutating func withdraw(_ address: AddressHash, _ extent: Withdrawal.Extent) {
+        guard let index = withdrawals.firstIndex(where: { $0.address == address }) else {
+            return withdrawals.append(Withdrawal(address, extent))
+        }
+        switch (withdrawals[index].extent, extent) {
+        case (.everything, _): break
+        case (.audiences, .everything): withdrawals[index].extent = .everything
+        case (.audiences(let some), .audiences(let more)):
+            withdrawals[index].extent = .audiences(Set(some).union(more).sorted())
+        }
     }
 
     /// Whether anything but the verdict is written.
@@ -31,16 +44,15 @@ package struct Decision: Equatable, Sendable {
 }
 
 /// A record of `notifications.subscriptions`.
-package enum SubscriptionChange: Equatable, Sendable {
-    /// - Parameter since: the header `since`: its address takes another one's place, and the device is no joiner.
-    case put(Subscription, since: WallTime?)
-    case remove(audience: ByteText, AddressHash)
+package struct SubscriptionChange: Equatable, Sendable {
+    package var key: SubscriptionKey
+    /// What is put; nil: the record is a tombstone.
+    package var put: (subscription: Subscription, value: [UInt8])?
+    /// The header `since`: its address takes another one's place, and the device is no joiner.
+    package var since: WallTime?
 
-    package var key: SubscriptionKey {
-        switch self {
-        case .put(let subscription, _): SubscriptionKey(audience: subscription.audience, token: subscription.token)
-        case .remove(let audience, let hash): SubscriptionKey(audience: audience.text, tokenHash: hash.hex)
-        }
+    package static func == (left: Self, right: Self) -> Bool {
+        left.key == right.key && left.since == right.since && left.put?.value == right.put?.value
     }
 }
 

@@ -3,18 +3,18 @@ import StateStore
 
 extension RegistrarCore {
     /// Why a device is not changed; nil: it is. In the order in which a client can mend them.
-    func refusal(
+    static func refusal(
         of change: DeviceChange, _ command: Command, _ before: DeviceState?, _ after: DeviceState
-    ) throws(StoreError) -> Refusal? {
+    ) -> Refusal? {
         let shown: ByteText? =
             switch change.address {
             case .set(let new): new.value
             case .keep, .remove: nil
             }
         if let before {
-            if let refusal = Self.refusal(of: command.author, before, shownAddress: shown) { return refusal }
+            if let refusal = refusal(of: command.author, before, shownAddress: shown) { return refusal }
         }
-        if let refusal = Self.refusal(of: command.condition, revision: before?.revision, person: before?.person) {
+        if let refusal = refusal(of: command.condition, revision: before?.revision, person: before?.person) {
             return refusal
         }
         if let current = before?.generation, let generation = change.generation, generation < current {
@@ -40,7 +40,7 @@ extension RegistrarCore {
         guard after.audiences.count <= DeviceState.mostAudiences else {
             return .tooManyAudiences(most: DeviceState.mostAudiences)
         }
-        let problems = Self.problems(of: after)
+        let problems = problems(of: after)
         return problems.isEmpty ? nil : .invalid(problems)
     }
 

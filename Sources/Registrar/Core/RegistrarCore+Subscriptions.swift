@@ -59,17 +59,18 @@ extension RegistrarCore {
             // Also of what it had and somebody has removed since.
             let personal = Set(lost).union(old == new ? had : []).subtracting(wanted)
                 .filter { $0.audience != .channel && $0.audience != .device }.sorted()
-            let everything = Withdrawal(address.hash, .everything)
-            if !personal.isEmpty, !decision.withdrawals.contains(everything) {
-                decision.withdrawals.append(Withdrawal(address.hash, .audiences(personal)))
-            }
+            if !personal.isEmpty { decision.withdraw(address.hash, .audiences(personal)) }
         }
+        let hash = address.hash.hex
         for audience in wanted.sorted() {
             let subscription = Self.subscription(after, address, to: audience)
             let value = subscription.encoded()
             guard isHere[audience] != SubscriptionEntry.checksum(of: value) else { continue }
-            let moved = old != nil && old != new && had.contains(audience) && isHere[audience] == nil
-            write(.put(subscription, since: moved ? after.registeredAt : nil), value, in: &decision)
+            let moved =
+                before?.address.reached != nil && old != new && had.contains(audience) && isHere[audience] == nil
+            let key = SubscriptionKey(audience: audience.text, tokenHash: hash)
+            let since = moved ? after.registeredAt : nil
+            write(SubscriptionChange(key: key, put: (subscription, value), since: since), in: &decision)
         }
     }
 
@@ -91,7 +92,7 @@ extension RegistrarCore {
         while left.count > kept {
             let address = left.removeFirst().hash
             guard try table.owner(of: address).map({ $0 == id }) ?? true else { continue }
-            decision.withdrawals.append(Withdrawal(address, .everything))
+            decision.withdraw(address, .everything)
         }
     }
 
@@ -112,16 +113,20 @@ extension RegistrarCore {
         of address: AddressHash, in decision: inout Decision, where isRemoved: (ByteText) -> Bool
     ) throws(StoreError) -> [ByteText] {
         let audiences = try table.subscriptions(of: address).map(\.audience).filter(isRemoved).sorted()
-        for audience in audiences { write(.remove(audience: audience, address), nil, in: &decision) }
+        let hash = address.hex
+        for audience in audiences {
+            let key = SubscriptionKey(audience: audience.text, tokenHash: hash)
+            write(SubscriptionChange(key: key), in: &decision)
+        }
         return audiences
     }
 
-    /// Whom a device with an address is subscribed as: its own audiences, its person and what the backend has set for
-    /// that person, and itself.
+    /// Whom a device with an address is subscribed as, or was when its address died: its own audiences, its person and what
+    /// the backend has set for that person, and itself.
     func audiences(of device: DeviceState) throws(StoreError) -> Set<ByteText> {
-        guard let address = device.live else { return [] }
+        guard let address = device.address.reached else { return [] }
         var audiences = Set(device.audiences)
-        audiences.insert(ByteText("device/\(address.hash.hex)"))
+        audiences.insert(ByteText("device/\(address.hex)"))
         if let person = device.person {
             audiences.insert(ByteText("user/\(person)"))
             audiences.formUnion(try table.person(person)?.audiences ?? [])

@@ -10,21 +10,26 @@ enum SubscriptionIndex: Sendable {
     case address
     /// As whoever asks who is subscribed.
     case audience
+
+    /// So many entries may wait for the store.
+    var mostPending: Int {
+        switch self {
+        case .address: RegistrarTable.mostPending
+        // A page of an audience looks at all that wait.
+        case .audience: 20_000
+        }
+    }
 }
 
 /// The registrar's table with the logs that it is the fold of, and how far it is. One owner.
 final class RegistrarFold {
     /// A table of this age is stored again, also without changes, in milliseconds.
     static let storesAgain: Int64 = 3_600_000
-    /// So many subscriptions by audience may wait for the store: a page of an audience looks at all that wait.
-    private static let mostWaiting = 10_000
-
     let table: RegistrarTable
     let core: RegistrarCore
     private let topics: PipelineConfiguration.Topics
     private let cluster: String?
     private let index: SubscriptionIndex
-    private var waiting = 0
     private var json = JSONReader()
     /// By partition of each topic that is folded: everything below is in the table.
     private(set) var positions: [TopicPartition: Int64]
@@ -40,8 +45,9 @@ final class RegistrarFold {
     private(set) var foreign = 0
     /// When it had everything in its logs, or a little later.
     var time: WallTime
-    /// The time that is stored with it.
+    /// The time that is stored with it, and that is being stored.
     private(set) var storedTime: WallTime
+    private var storingTime: WallTime
 
     init(
         _ table: RegistrarTable, _ topics: PipelineConfiguration.Topics, by index: SubscriptionIndex = .address,
@@ -54,7 +60,7 @@ final class RegistrarFold {
         cluster = checkpoint.cluster
         positions = checkpoint.positions
         partitions = Dictionary(grouping: checkpoint.positions.keys, by: \.topic).mapValues(\.count)
-        (time, storedTime) = (checkpoint.time, checkpoint.time)
+        (time, storedTime, storingTime) = (checkpoint.time, checkpoint.time, checkpoint.time)
     }
 
     /// Opens the table in a folder, or creates one. What the logs cannot bring up to date is wiped.
@@ -125,14 +131,15 @@ final class RegistrarFold {
                     try take(change)
                 case .audience:
                     table.set(SubscriptionRecord(of: batch, at: number, partitions: count))
-                    waiting += 1
                 }
             }
         }
         table.commit()
         self.reached(reached)
-        if table.pendingCount >= RegistrarTable.mostPending || waiting >= Self.mostWaiting { try flush() }
     }
+
+    /// Whether so much waits for the store that it has to be stored before more is taken.
+    var isFull: Bool { table.pendingCount >= index.mostPending }
 
     /// Takes a record of the subscriptions.
     func take(_ change: LoggedSubscription) throws(StoreError) {
@@ -229,11 +236,27 @@ final class RegistrarFold {
         position(Murmur2.partition(of: Array(key.text.utf8), count: Int32(partitions[topics.subscriptions] ?? 0)))
     }
 
+    /// Whether there is something to store, or what is stored has been the same for long.
+    var isFlushDue: Bool { table.pendingCount > 0 || time - storedTime > Self.storesAgain }
+
     /// Stores what was committed.
     func flush() throws(StoreError) {
-        let checkpoint = RegistrarCheckpoint(cluster: cluster, time: time, positions: lowered(positions))
-        try table.flush(checkpoint.bytes)
-        storedTime = time
-        waiting = 0
+        let flush = beginFlush()
+        let result = Result { () throws(StoreError) in try flush.write() }
+        try end(flush, result)
+    }
+
+    /// The same in steps: its owner may use it while the second one, ``RegistrarTable/Flush/write()``, runs elsewhere.
+    func beginFlush() -> RegistrarTable.Flush {
+        storingTime = time
+        return table.beginFlush(
+            RegistrarCheckpoint(cluster: cluster, time: time, positions: lowered(positions)).bytes)
+    }
+
+    func end(_ flush: RegistrarTable.Flush, _ result: Result<Void, StoreError>) throws(StoreError) {
+        let isWritten = (try? result.get()) != nil
+        try table.end(flush, isWritten: isWritten)
+        try result.get()
+        storedTime = storingTime
     }
 }

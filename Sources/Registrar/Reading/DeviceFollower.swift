@@ -148,12 +148,12 @@ package final class DeviceFollower: Sendable {
         _ freshSince: ContinuousClock.Instant?, flushes isDue: Bool, _ host: RoleHost
     ) throws(StoreError) {
         view.reached(freshSince)
-        guard isDue, let fold else { return }
-        if freshSince != nil { fold.time = host.clock.now() }
-        try view.update { _ throws(StoreError) in
-            if fold.table.pendingCount > 0 || fold.time - fold.storedTime > RegistrarFold.storesAgain {
-                try fold.flush()
-            }
-        }
+        guard let fold else { return }
+        if isDue, freshSince != nil { fold.time = host.clock.now() }
+        guard isDue && fold.isFlushDue || fold.isFull else { return }
+        let flush = try view.update { _ throws(StoreError) in fold.beginFlush() }
+        // Whoever looks does not wait for it.
+        let result = Result { () throws(StoreError) in try flush.write() }
+        try view.update { _ throws(StoreError) in try fold.end(flush, result) }
     }
 }

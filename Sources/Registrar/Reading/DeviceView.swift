@@ -52,6 +52,19 @@ package final class DeviceView: Sendable {
         try update { table throws(StoreError) in try table?.owner(of: address) }
     }
 
+    /// Those of a page of ``subscribers(of:after:limit:)``, each with the device that has its address; nil: none has.
+    package func devices(
+        of audience: ByteText, after last: AddressHash?, limit: Int
+    ) throws(StoreError) -> [(subscriber: Subscriber, id: DeviceID?)] {
+        try update { table throws(StoreError) in
+            var found: [(Subscriber, DeviceID?)] = []
+            for subscriber in try table?.subscribers(of: audience, after: last, limit: limit) ?? [] {
+                found.append((subscriber, try table?.owner(of: subscriber.address)))
+            }
+            return found
+        }
+    }
+
     /// See ``RegistrarTable/subscribers(of:after:limit:)``.
     package func subscribers(
         of audience: ByteText, after last: AddressHash?, limit: Int
@@ -78,13 +91,5 @@ package final class DeviceView: Sendable {
 
     package func erasure(of person: ByteText) throws(StoreError) -> WallTime? {
         try update { table throws(StoreError) in try table?.erasure(of: person) }
-    }
-
-    /// See ``RegistrarCore/unchanged(by:at:)``.
-    package func unchanged(by command: Command, at time: WallTime) throws(StoreError) -> DeviceState? {
-        try update { table throws(StoreError) in
-            guard let table else { return nil }
-            return try RegistrarCore(table).unchanged(by: command, at: time)
-        }
     }
 }

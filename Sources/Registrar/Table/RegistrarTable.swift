@@ -6,13 +6,13 @@ import StateStore
 /// address is, and which audiences it has. It is always safe to delete.
 ///
 /// What a transaction changes is *staged* until its end; what was committed is *pending* until it is stored, so that the
-/// store is behind what was committed, and never ahead. One owner.
+/// store is behind what was committed, and never ahead. One owner; what it stores may be written by another thread.
 package final class RegistrarTable {
     /// Of one address, that one decision looks at. Who writes the topic may give an address more than its device has.
     static let mostSubscriptions = 10_000
 
     /// Of one key: the entries by what ends their keys; nil: it is removed.
-    private typealias Changes = [RegistrarKey.Group: [[UInt8]: [UInt8]?]]
+    fileprivate typealias Changes = [RegistrarKey.Group: [[UInt8]: [UInt8]?]]
 
     /// So many entries may wait for the store.
     static let mostPending = 100_000
@@ -24,6 +24,10 @@ package final class RegistrarTable {
     private var parser = SubscriptionChanges()
     private var staged: Changes = [:]
     private var pending: Changes = [:]
+    /// Older than what is pending: it is being written.
+    private var storing: Changes = [:]
+    /// The entries that wait for the store.
+    private(set) var pendingCount = 0
     private var entries: [StoreEntry] = []
 
     package init(_ store: any OrderedStore) throws(StoreError) {
@@ -178,24 +182,31 @@ package final class RegistrarTable {
 
     /// What is staged was committed.
     package func commit() {
-        for (group, entries) in staged { pending[group, default: [:]].merge(entries) { $1 } }
+        add(staged)
         staged.removeAll(keepingCapacity: true)
+    }
+
+    private func add(_ changes: Changes) {
+        for (group, entries) in changes {
+            let before = pending[group]?.count ?? 0
+            pending[group, default: [:]].merge(entries) { $1 }
+            pendingCount += pending[group, default: [:]].count - before
+        }
     }
 
     package func abort() {
         staged.removeAll(keepingCapacity: true)
     }
 
-    /// Stores what was committed. After an error it is still pending.
-    ///
-    /// - Parameter checkpoint: of what was folded.
-    package func flush(_ checkpoint: [UInt8]) throws(StoreError) {
-        let changes = pending.flatMap { group, entries in entries.map { (group.bytes + $0.key, $0.value) } }
-            .sorted { $0.0.lexicographicallyPrecedes($1.0) }
-        // A snapshot would keep the writer from using its pages again.
-        entries.removeAll(keepingCapacity: true)
-        reader?.end()
-        let result = Result { () throws(StoreError) in
+    /// What was committed, to be written beside whatever its owner does with the table, and then ended.
+    package struct Flush {
+        fileprivate let store: any OrderedStore
+        fileprivate let changes: Changes
+        fileprivate let checkpoint: [UInt8]
+
+        package func write() throws(StoreError) {
+            let changes = changes.flatMap { group, entries in entries.map { (group.bytes + $0.key, $0.value) } }
+                .sorted { $0.0.lexicographicallyPrecedes($1.0) }
             // Decisions would wait for the disk; a store that a machine has taken down with it is filled again anyway.
             try store.writeUnsynced { writer throws(StoreError) in
                 for (key, value) in changes {
@@ -204,15 +215,30 @@ package final class RegistrarTable {
                 try checkpoint.withBytes { checkpoint throws(StoreError) in try writer.setCheckpoint(checkpoint) }
             }
         }
-        try reader?.begin()
-        try result.get()
-        pending.removeAll(keepingCapacity: true)
     }
 
-    /// The keys whose entries wait for the store.
-    var pendingCount: Int { pending.count }
+    /// Begins to store what was committed: until ``end(_:isWritten:)`` it is read from here.
+    ///
+    /// - Parameter checkpoint: of what was folded.
+    package func beginFlush(_ checkpoint: [UInt8]) -> Flush {
+        (storing, pending, pendingCount) = (pending, [:], 0)
+        return Flush(store: store, changes: storing, checkpoint: checkpoint)
+    }
 
-    /// What ``flush(_:)`` has stored last; nil: nothing.
+    /// Ends what was begun last. What could not be written is pending again.
+    package func end(_ flush: Flush, isWritten: Bool) throws(StoreError) {
+        if !isWritten {
+            let newer = pending
+            (pending, pendingCount) = (storing, storing.values.reduce(0) { $0 + $1.count })
+            add(newer)
+        }
+        storing = [:]
+        entries.removeAll(keepingCapacity: true)
+        reader?.end()
+        try reader?.begin()
+    }
+
+    /// That of what was stored last; nil: nothing was.
     package func checkpoint() throws(StoreError) -> [UInt8]? { try reader?.checkpoint().map { Array($0) } }
 
     /// Ends its use; nothing can be read afterwards.
@@ -233,7 +259,7 @@ package final class RegistrarTable {
     private func value(
         _ group: RegistrarKey.Group, ending rest: [UInt8] = []
     ) throws(StoreError) -> [UInt8]? {
-        if let change = staged[group]?[rest] ?? pending[group]?[rest] { return change }
+        if let change = staged[group]?[rest] ?? pending[group]?[rest] ?? storing[group]?[rest] { return change }
         var found: [UInt8]?
         try (group.bytes + rest).withBytes { key throws(StoreError) in
             found = try reader?.value(for: key).map { Array($0) }
@@ -247,7 +273,8 @@ package final class RegistrarTable {
     private func entries(
         _ group: RegistrarKey.Group, after last: [UInt8]? = nil, limit: Int = mostSubscriptions
     ) throws(StoreError) -> [(rest: [UInt8], value: [UInt8])] {
-        var found = (pending[group] ?? [:]).merging(staged[group] ?? [:]) { $1 }
+        var found = storing[group] ?? [:]
+        for newer in [pending[group], staged[group]] { found.merge(newer ?? [:]) { $1 } }
         if let last { found = found.filter { last.lexicographicallyPrecedes($0.key) } }
         let first = last.map { group.bytes + $0 + [0] } ?? group.bytes
         entries.removeAll(keepingCapacity: true)

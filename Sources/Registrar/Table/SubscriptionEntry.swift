@@ -12,6 +12,18 @@ package struct SubscriptionEntry: Equatable, Sendable {
         var environment: PushEnvironment
         /// A checksum: that of another app in its place is not worth more bytes for each subscription.
         var app: UInt64
+
+        init(newest: WallTime, platform: Platform, environment: PushEnvironment, app: UInt64) {
+            (self.newest, self.platform, self.environment, self.app) = (newest, platform, environment, app)
+        }
+
+        init(_ subscription: Subscription, written time: WallTime?) {
+            // Without any time it cannot be told to be older.
+            newest =
+                [subscription.registeredAt, subscription.lastSeenAt, time].compactMap { $0 }.max() ?? .distantFuture
+            (platform, environment) = (subscription.platform, subscription.environment)
+            app = SubscriptionEntry.checksum(of: Array(subscription.app.utf8))
+        }
     }
 
     /// Of the value: by which the record is known to say what it is to say.
@@ -23,10 +35,13 @@ package struct SubscriptionEntry: Equatable, Sendable {
     init(_ key: SubscriptionKey, _ value: [UInt8], written time: WallTime?, _ reader: inout JSONReader) {
         checksum = Self.checksum(of: value)
         guard let found = try? Subscription.decode(key: Array(key.text.utf8), value: value, &reader) else { return }
-        facts = Facts(
-            // Without any time it cannot be told to be older.
-            newest: [found.registeredAt, found.lastSeenAt, time].compactMap { $0 }.max() ?? .distantFuture,
-            platform: found.platform, environment: found.environment, app: Self.checksum(of: Array(found.app.utf8)))
+        facts = Facts(found, written: time)
+    }
+
+    /// That of a record that is to be written.
+    init(_ subscription: Subscription, _ value: [UInt8]) {
+        checksum = Self.checksum(of: value)
+        facts = Facts(subscription, written: nil)
     }
 
     /// By which a record is known to say what it is to say.

@@ -98,7 +98,9 @@ extension RegistrarTenant {
 
     /// Folds in silence what the table lacks.
     mutating func restore(_ batch: borrowing RecordBatch) throws {
-        try fold?.take(batch)
+        guard let fold else { return }
+        try fold.take(batch)
+        if fold.isFull { try fold.flush() }
     }
 
     mutating func restored() throws {
@@ -152,11 +154,11 @@ extension RegistrarTenant {
             return false
         }
         let isDue = context.now >= nextFlush
-        guard isDue || fold.table.pendingCount >= RegistrarTable.mostPending else { return true }
+        guard isDue || fold.isFull else { return true }
         nextFlush = context.now + .seconds(10)
         let now = context.clock.now()
         if context.feed.hasEverything(since: context.now - .seconds(10)) { fold.time = now }
-        if fold.table.pendingCount > 0 || fold.time - fold.storedTime > RegistrarFold.storesAgain { try fold.flush() }
+        if fold.isFlushDue { try fold.flush() }
         guard abs(now - fold.time) <= context.log.largestTableAge else {
             logger.notice(
                 "the table stood still for so long that it may have missed what was deleted: it is filled again")

@@ -73,6 +73,8 @@ struct RegistrarTenant: ~Copyable, Tenant {
         // A command is as old as the broker says.
         contract.clock = .gatesNothing
         contract.clients = context.clients
+        // Of a backlog as many are decided in a transaction.
+        contract.batchRecords = 5_000
         return contract
     }
 
@@ -318,16 +320,10 @@ extension ProducerRecord {
     /// - Parameter command: the offset of the command.
     fileprivate init(_ change: SubscriptionChange, for command: Int64, _ mark: BurialMark?) {
         var headers = Self.headers(command, mark)
-        var value: [UInt8]?
-        switch change {
-        case .put(let subscription, let since):
-            value = subscription.encoded()
-            if let since {
-                headers.append(RecordHeader(SubscriptionRecord.sinceHeader, Array("\(since.milliseconds)".utf8)))
-            }
-        case .remove: break
+        if let since = change.since {
+            headers.append(RecordHeader(SubscriptionRecord.sinceHeader, Array("\(since.milliseconds)".utf8)))
         }
-        self.init(key: Array(change.key.text.utf8), value: value, headers: headers)
+        self.init(key: Array(change.key.text.utf8), value: change.put?.value, headers: headers)
     }
 
     /// What somebody else has written, with its time: a later one would protect it from evidence that has come meanwhile.

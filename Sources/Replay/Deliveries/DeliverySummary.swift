@@ -1,4 +1,5 @@
 import Notifications
+import Pipeline
 
 /// What became of pushes, counted. A pure value; its size does not depend on the number of outcomes.
 package struct DeliverySummary: Sendable {
@@ -51,13 +52,16 @@ package struct DeliverySummary: Sendable {
     /// Records that are no outcomes.
     package var unreadable = 0
 
+    private var recentReceipts = RecentReceipts()
     package private(set) var receipts: [ReceiptGroup: [Receipt.Kind: Int]] = [:]
     /// Of apps for which there was no room.
     package private(set) var otherReceipts = 0
     /// Why it is not known what phones have said; nil: it is.
     package var receiptsUnknown: String?
 
+    /// Counts one of a push and kind once: a phone may say it again to another process of the API.
     package mutating func note(_ receipt: Receipt) {
+        guard recentReceipts.insert(receipt) else { return }
         let group = ReceiptGroup(platform: receipt.platform, app: receipt.app)
         guard receipts[group] != nil || receipts.count < Self.mostGroups else {
             otherReceipts += 1

@@ -96,6 +96,12 @@ extension LaneCore {
     private mutating func take(_ record: HeldRecord, _ state: LanePartition, now: WallTime) {
         let own = record.record
         let key = HeldKey(kind: own.kind, partition: own.partition, source: own.source)
+        // A copy that another owner has written: this process stood still, and has not heard yet that it has lost the
+        // partition. It can commit nothing of it.
+        guard held[key] == nil else {
+            state.streams[topicIndex(record.stream)].finish(record.offset)
+            return
+        }
         held[key] = record
         heldBytes += record.record.size
         if state.orders[key.kind.index].first(of: own.device) != nil, let collapse = record.collapse {

@@ -96,7 +96,12 @@ import Time
                 let number = Int.random(in: 0..<20, using: &random)
                 try write([subscription("channel/offers", "comes-\(number)")], isGone: Bool.random(using: &random))
                 if Int.random(in: 0..<4, using: &random) == 0 {
-                    try desk.registrar.view.update { table throws(StoreError) in try table?.flush([]) }
+                    try desk.registrar.view.update { table throws(StoreError) in
+                        guard let table else { return }
+                        let flush = table.beginFlush([])
+                        try flush.write()
+                        try table.end(flush, isWritten: true)
+                    }
                 }
             }
             let hashes = found.map(\.addressSha256)

@@ -29,7 +29,7 @@ import Testing
 
         let least = try read(#"{"app":"a","address":null,"locale":null,"person":null,"environment":null}"#)
         #expect(least.isWhole && least.address == .remove && least.locale == .remove && least.person == .remove)
-        #expect(least.environment == .production && least.audiences == nil)
+        #expect(least.environment == nil && least.audiences == nil)
     }
 
     @Test("everything that is wrong is told at once, each with its place, and no address is repeated")
@@ -47,6 +47,30 @@ import Testing
                 "/address", "/environment", "/locale", "/audiences", "/generation", "/token", "/app",
             ])
         #expect(problem.map { "\($0)" }?.contains("secret") == false)
+    }
+
+    @Test(
+        "the environment of an APNs token is never guessed, and a placeholder is no address, nor any text a time zone",
+        arguments: [
+            (#""address":{"kind":"apns_token","value":"0a0b"}"#, ["/environment"]),
+            (#""address":{"kind":"apns_token","value":"0a0b"},"environment":null"#, ["/environment"]),
+            (#""address":{"kind":"apns_token","value":"0a0b"},"environment":"development""#, []),
+            (#""address":{"kind":"registration_token","value":"token-a"}"#, []),
+            (#""address":{"kind":"registration_token","value":"undefined"}"#, ["/address"]),
+            (#""address":{"kind":"registration_token","value":"(null)"}"#, ["/address"]),
+            (#""time_zone":"CET+1""#, ["/time_zone"]), (#""time_zone":"../../etc/passwd""#, ["/time_zone"]),
+            (#""time_zone":"Europe/../Paris""#, ["/time_zone"]), (#""time_zone":"Asia/Calcutta""#, []),
+            (#""time_zone":"Etc/GMT+5""#, []), (#""time_zone":"UTC""#, []), (#""time_zone":"Europe/Berlin""#, []),
+            (#""generation":9007199254740991"#, []), (#""generation":9007199254740992"#, ["/generation"]),
+        ])
+    func neverGuessed(members: String, faults: [String]) throws {
+        let text = #"{"app":"a",\#(members)}"#
+        guard !faults.isEmpty else {
+            _ = try read(text)
+            return
+        }
+        let problem = #expect(throws: Problem.self) { try read(text) }
+        #expect(problem?.faults.map(\.pointer) == faults)
     }
 
     @Test(

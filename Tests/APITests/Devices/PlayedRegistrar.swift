@@ -59,12 +59,7 @@ final class PlayedRegistrar: RecordTaker {
 extension RegistrarTable {
     /// Takes what was written into the topic of subscriptions.
     func take(_ change: SubscriptionChange) {
-        let value: [UInt8]? =
-            switch change {
-            case .put(let subscription, _): subscription.encoded()
-            case .remove: nil
-            }
-        take(change.key, value)
+        take(change.key, change.put?.value)
     }
 
     func take(_ key: SubscriptionKey, _ value: [UInt8]?) {

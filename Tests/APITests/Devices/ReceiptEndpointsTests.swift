@@ -126,15 +126,4 @@ private final class PlayedTopic: RecordTaker {
         topic.outcome.withLock { $0 = .written(partition: 0, offset: 0) }
         #expect(post(body(item()), as: credential).body.contains(#""recorded":1"#))
     }
-
-    @Test("the newest are remembered, and no more than there is room for")
-    func remembered() {
-        var known = RecentReceipts()
-        func receipt(_ number: Int) -> Receipt {
-            Receipt(.opened, of: "m\(number)", device: "d", at: 0, platform: .fcm, app: "")
-        }
-        for number in 0..<(RecentReceipts.most + 2) { known.insert(receipt(number)) }
-        #expect(!known.contains(receipt(0)) && !known.contains(receipt(1)) && known.contains(receipt(2)))
-        #expect(known.contains(receipt(RecentReceipts.most + 1)))
-    }
 }

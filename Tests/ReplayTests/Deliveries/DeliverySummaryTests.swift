@@ -72,11 +72,18 @@ struct DeliverySummaryTests {
         #expect(summary.total.count == 2 * DeliverySummary.mostGroups + 10)
     }
 
-    @Test("what phones say is counted by platform, app and kind; of more apps than there is room for all together")
+    @Test(
+        "what phones say is counted by platform, app and kind, once of a push and kind; of more apps than there is room for all together"
+    )
     func receipts() {
         var summary = DeliverySummary()
+        var pushes = 0
         func said(_ kind: Receipt.Kind, app: String = "a", _ platform: Platform = .fcm) {
-            summary.note(Receipt(kind, of: "m", device: "d", at: 0, platform: platform, app: app))
+            pushes += 1
+            // Said twice, to two processes of the API.
+            for time in [0, 1] as [WallTime] {
+                summary.note(Receipt(kind, of: "m\(pushes)", device: "d", at: time, platform: platform, app: app))
+            }
         }
         said(.received)
         said(.received)

@@ -215,6 +215,32 @@ struct LaneTransactionTests {
         #expect(lane.send(now: 22_504) == [1])
     }
 
+    @Test(
+        "the next owner has written a copy of a push: who has not heard that it lost the partition holds it once",
+        arguments: [[0, nil], [nil, 0], [0, 1]] as [[Int?]])
+    func copyOfAnotherOwner(tiers: [Int?]) {
+        var lane = Lane()
+        var record = Lane.record(.orders, 0)
+        record.size = 100
+        for tier in tiers {
+            if let tier {
+                lane.retry(.init(tier: tier, record: record, note: RetryNote(record)), at: 0, now: 1_000_000)
+            } else {
+                #expect(lane.core.dispatch(record, now: 1_000_000) == true)
+            }
+        }
+        #expect(lane.core.held.count == 1 && lane.core.heldBytes == 100)
+        let requests = lane.core.takeRequests(now: 1_000_000)
+        #expect(requests.map(\.record.source) == [0])
+        for request in requests {
+            _ = lane.core.answer(request.tag, .accepted(providerID: nil), status: 200, now: 1_000_000)
+        }
+        #expect(lane.commit().outcomes.map(\.offset) == [0] && lane.core.heldBytes == 0)
+        for tier in tiers {
+            #expect(lane.core.firstUnfinished(of: tier.map { .tier(.orders, $0) } ?? .dispatch(.orders), 0) == 1)
+        }
+    }
+
     @Test("what waits in the retry topics is recalled: a newer record waits for it, and what is finished is not")
     func recalled() {
         var lane = Lane(isActive: false)

@@ -18,7 +18,7 @@ package struct AddressHash: Hashable, Sendable {
     /// Nil unless these are 32 bytes.
     package init?(bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
-        hex = bytes.withUnsafeBytes { $0.baseAddress.map(Hex.string) ?? "" }
+        hex = bytes.withUnsafeBytes { $0.baseAddress.map({ Hex.string($0) }) ?? "" }
     }
 
     package var bytes: [UInt8] {

@@ -30,6 +30,6 @@ struct TableDigest {
 
     /// 64 hex digits.
     var text: String {
-        sum.withUnsafeBytes { $0.baseAddress.map(Hex.string) ?? "" }
+        sum.withUnsafeBytes { $0.baseAddress.map({ Hex.string($0) }) ?? "" }
     }
 }
