@@ -85,8 +85,7 @@ let package = Package(
             name: "Replay",
             dependencies: [
                 "Broadcasts", "CSQLite", "Digests", "JSONReader", "KafkaClient", "NotificationPayload", "Notifications",
-                "Pipeline",
-                "StateStore",
+                "Pipeline", "Registrar", "StateStore",
             ]),
 
         // What a host's tests need, and ours.
@@ -192,8 +191,9 @@ let package = Package(
         .testTarget(
             name: "ReplayTests",
             dependencies: [
-                "carillon", "CarillonTesting", "Digests", "KafkaClient", "NotificationPayload", "Notifications",
-                "Pipeline", "Replay", "StageSupport", "TestSupport",
+                "carillon", "CarillonTesting", "Digests", "JSONReader", "KafkaClient", "NotificationPayload",
+                "Notifications",
+                "Pipeline", "Registrar", "Replay", "StageSupport", "TestSupport",
             ]),
         .testTarget(
             name: "CarillonTestingTests",

@@ -42,6 +42,11 @@ package struct RegistrarCore {
         return device == after && refusal(of: change, command, device, after) == nil
     }
 
+    /// Whether a change would bring back a person or an address that was erased, as far as the table knows.
+    package func bringsBack(_ change: DeviceChange) throws(StoreError) -> Bool {
+        try bringsBack(change, table.device(change.device))
+    }
+
     // MARK: A device
 
     private func change(

@@ -77,7 +77,7 @@ WRONG = {
     "notifications.people.key": ["", 4711],
     "notifications.people.value": [{"person": ""}, {"audiences": ["device/1"]}, {"revision": -1}],
     "notifications.erasures.key": ["17"],
-    "notifications.erasures.value": [{"version": 2}, {"at": "today"}],
+    "notifications.erasures.value": [{"version": 1}, {"at": "today"}, {"addresses": {"a": 1}}, {"addresses": ["a"]}],
     "notifications.subscriptions.headers": [
         {"since": ""},
         {"since": "-1"},

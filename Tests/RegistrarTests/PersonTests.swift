@@ -35,7 +35,86 @@ struct PersonTests {
         #expect(world.audiences(of: "token-a") + world.audiences(of: "token-b") == [])
         #expect(
             decision.withdrawals == ["token-a", "token-b"].map { Withdrawal(AddressHash(of: $0), .everything) })
-        #expect(decision.erasures.map(\.person) == [PersonHash("17")])
+        let times = ["token-a", "token-b"].map { (AddressHash(of: $0), world.time) }
+        let erasure = Erasure(
+            PersonHash("17"), at: world.time, addresses: Dictionary(uniqueKeysWithValues: times))
+        #expect(decision.erasures == [erasure])
+    }
+
+    @Test("The record of an erasure has each address that was a device's, and that no other device has by now")
+    func erasedAddresses() throws {
+        var world = try RegistrarWorld()
+        try world.decide(.put("phone", "token-a", person: "17"))
+        try world.decide(.move("phone", to: "token-b"))
+        try world.decide(.move("phone", to: "token-c"))
+        try world.decide(.put("tablet", "token-d", person: "17"))
+        let death = Death(.fcm, reason: "UNREGISTERED", at: world.time + 1)
+        try world.decide(.buryAddress(AddressHash(of: "token-d"), Evidence(death)), by: .sender)
+        try world.decide(.put("other", "token-b", person: "18"))
+        let first = try world.decide(.erasePerson("17")).erasures
+        let erased = world.time
+        func addresses(_ erasures: [Erasure]) -> [AddressHash: WallTime] { erasures.first?.addresses ?? [:] }
+        #expect(Set(addresses(first).keys) == Set(["token-a", "token-c", "token-d"].map { AddressHash(of: $0) }))
+        // The next record takes its place, and does not forget when what was erased.
+        world.time = world.time + 1_000
+        try world.decide(.put("phone", "token-e", person: "17"))
+        let second = addresses(try world.decide(.erasePerson("17")).erasures)
+        #expect(second == addresses(first).merging([AddressHash(of: "token-e"): world.time]) { $1 })
+        #expect(second[AddressHash(of: "token-a")] == erased)
+        #expect(
+            try world.restored().decide(Command(.erasePerson("17"), by: .key("k")), at: 99, time: world.time)
+                .erasures.map(\.addresses) == [second])
+    }
+
+    @Test(
+        "What somebody else has subscribed as the person goes, too, with what is on its way; the address's other audiences stay"
+    )
+    func erasedByHand() throws {
+        var world = try RegistrarWorld()
+        for (audience, token) in [
+            ("user/17", "token-x"), ("place/7", "token-x"), ("user/17", "token-b"), ("user/18", "token-y"),
+        ] {
+            world.write(Subscription(audience: audience, token: token, platform: .fcm, app: ""))
+        }
+        try world.decide(.put("other", "token-c", person: "18"))
+        // Of a device of somebody else only this audience is meant.
+        world.write(Subscription(audience: "user/17", token: "token-c", platform: .fcm, app: ""))
+        try world.decide(.put("phone", "token-a", person: "17"))
+        let decision = try world.decide(.erasePerson("17"))
+        #expect(decision.verdict == .erased(devices: 1))
+        #expect(world.audiences(of: "token-x") == ["place/7"] && world.audiences(of: "token-y") == ["user/18"])
+        #expect(world.audiences(of: "token-b").isEmpty && world.audiences(of: "token-c") == ["user/18"])
+        let byHand = ["token-x", "token-b", "token-c"].map { AddressHash(of: $0) }.sorted { $0.hex < $1.hex }
+        #expect(
+            decision.withdrawals
+                == [Withdrawal(AddressHash(of: "token-a"), .everything)]
+                + byHand.map { Withdrawal($0, .audiences(["user/17"])) })
+        let erased = ["token-a", "token-b", "token-x"].map { AddressHash(of: $0) }
+        #expect(Set(decision.erasures.first.map { $0.addresses.keys.map { $0 } } ?? []) == Set(erased))
+        #expect(try world.decide(.erasePerson("17")).withdrawals.isEmpty)
+    }
+
+    @Test("What may be old brings back neither who was erased nor their address; who has them already keeps them")
+    func bringsNobodyBack() throws {
+        var world = try RegistrarWorld()
+        let old = Action.put("phone", "token-a", person: "17", "place/7")
+        let others = [
+            Action.put("phone", "token-a"), .put("tablet", "token-a", person: "18"),
+            .put("tablet", "token-b", person: "17"),
+        ]
+        #expect(try world.decide(old, if: .bringsNobodyBack).verdict == .created(revision: 0))
+        try world.decide(.erasePerson("17"))
+        for action in [old] + others {
+            let decision = try world.decide(action, if: .bringsNobodyBack)
+            #expect(decision == Decision(.refused(.personErased)), "\(action)")
+        }
+        #expect(!(try world.decide(.put("other", "token-c", person: "18"), if: .bringsNobodyBack).verdict.isRefused))
+        // By an ordinary PUT the person comes back.
+        #expect(!(try world.decide(old).verdict.isRefused))
+        #expect(!(try world.decide(old, if: .bringsNobodyBack).verdict.isRefused))
+        for action in others.dropFirst() {
+            #expect(try world.decide(action, if: .bringsNobodyBack).verdict == .refused(.personErased), "\(action)")
+        }
     }
 
     @Test("With a token from before the erasure everything is refused, a newer one is a person who came back")

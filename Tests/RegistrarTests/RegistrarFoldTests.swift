@@ -144,10 +144,35 @@ struct RegistrarFoldTests {
     @Test("erasures are known by the hash of the person's id alone")
     func erasures() throws {
         let fold = try open().fold
-        try take(fold, topics.erasures, [(PersonHash("17").hex, Erasure(PersonHash("17"), at: now).json)])
-        #expect(try fold.table.erasure(of: "17") == now)
+        let erasure = Erasure(PersonHash("17"), at: now, addresses: [AddressHash(of: "token-a"): now - 1])
+        try take(fold, topics.erasures, [(PersonHash("17").hex, erasure.json)])
+        #expect(try fold.table.erasure(of: "17") == erasure)
         #expect(try fold.table.erasure(of: "18") == nil)
+        #expect(try fold.table.erasure(of: AddressHash(of: "token-a")) == now - 1)
+        #expect(try fold.table.erasure(of: AddressHash(of: "token-b")) == nil)
         try fold.table.close()
+    }
+
+    @Test(
+        "the addresses that are subscribed as a person are found, also after a start; those of places are not kept so")
+    func addressesOfPeople() throws {
+        let fold = try open().fold
+        func record(_ audience: String, _ token: String) -> (key: String, value: [UInt8]?) {
+            let subscription = Subscription(audience: audience, token: token, platform: .fcm, app: "")
+            return (subscription.key, subscription.encoded())
+        }
+        let (a, b) = (record("user/17", "token-a"), record("user/17", "token-b"))
+        try take(
+            fold, topics.subscriptions,
+            [a, b, record("user/18", "token-c"), record("place/17", "token-d"), (a.key, nil)])
+        #expect(try fold.table.addresses(of: "17") == [AddressHash(of: "token-b")])
+        #expect(try fold.table.addresses(of: "place/17").isEmpty)
+        fold.reached(partitions(100).mapValues(\.value))
+        try fold.flush()
+        try fold.table.close()
+        let again = try open().fold
+        #expect(try again.table.addresses(of: "17") == [AddressHash(of: "token-b")])
+        try again.table.close()
     }
 
     @Test("a subscription in a wrong partition is none; one whose value is none is known all the same, to be deleted")

@@ -13,7 +13,7 @@ struct RegistrarWorld {
     private(set) var devices: [DeviceID: DeviceState] = [:]
     private(set) var people: [ByteText: PersonState] = [:]
     private(set) var subscriptions: [SubscriptionKey: Subscription] = [:]
-    private(set) var erasures: [PersonHash: WallTime] = [:]
+    private(set) var erasures: [PersonHash: Erasure] = [:]
 
     init() throws {
         table = try RegistrarTable(MemoryStore())
@@ -30,7 +30,7 @@ struct RegistrarWorld {
         for change in decision.subscriptions {
             subscriptions[change.key] = change.put?.subscription
         }
-        for erasure in decision.erasures { erasures[erasure.person] = erasure.at }
+        for erasure in decision.erasures { erasures[erasure.person] = erasure }
         table.commit()
         return decision
     }
@@ -64,7 +64,7 @@ struct RegistrarWorld {
         for (id, state) in devices { try table.set(id, state) }
         for (id, state) in people { table.set(id, state) }
         for (key, subscription) in subscriptions { table.set(key, subscription.encoded()) }
-        for (person, time) in erasures { table.set(Erasure(person, at: time)) }
+        for erasure in erasures.values { try table.set(erasure) }
         table.commit()
         return RegistrarCore(table)
     }

@@ -70,13 +70,17 @@ package final class DeviceBulkEndpoints: Sendable {
 
     // MARK: Many
 
+    private static let erased = Problem(
+        .personErased, "the person, or the one who had the address, was erased; who came back registers with a PUT")
+
     /// Lines that cannot be used: the first of them, and how many there are.
     private struct Refused {
-        var count = 0
         var first: [(line: Int, problem: Problem)] = []
+        var lines: Set<Int> = []
+        var count: Int { lines.count }
 
         mutating func add(_ line: Int, _ problem: Problem) {
-            count += 1
+            lines.insert(line)
             if first.count < mostRefused { first.append((line, problem)) }
         }
     }
@@ -85,19 +89,22 @@ package final class DeviceBulkEndpoints: Sendable {
     private func importAll(_ call: Call) throws(Problem) -> Endpoint.Reply {
         try call.key?.permitEverybody("a device may have any audience")
         let author = try call.author
+        try writer.refuseUnlessFresh()
         let isPartial = try Self.isPartial(call)
         return try reads.reply(to: call, within: TopicReads.longest, otherwise: .outcomeUnknown) { turn, respond in
             var (read, refused) = (0, Refused())
             try Self.lines(of: call.request.body, turn) { number, line in
                 read += 1
                 do throws(Problem) {
-                    _ = try DeviceBody.read(line, of: nil, isWhole: true)
+                    let change = try DeviceBody.read(line, of: nil, isWhole: true)
+                    let isErased = try self.writer.view.read { view throws(StoreError) in try view.bringsBack(change) }
+                    if isErased { throw Self.erased }
                 } catch {
                     refused.add(number, error)
                 }
             }
             if refused.count > 0, !isPartial { throw Self.problem(refused, of: read) }
-            let recorded = try self.record(call, by: author, turn)
+            let recorded = try self.record(call, but: refused.lines, by: author, turn)
             guard recorded == read - refused.count else {
                 throw Problem(
                     .outcomeUnknown,
@@ -154,10 +161,13 @@ package final class DeviceBulkEndpoints: Sendable {
         return true
     }
 
-    /// Writes a command for each line that can be used, and waits until they are recorded. Of the thread of a read.
+    /// Writes a command for each line that is not refused, and waits until they are recorded. Of the thread of a read. Whom the
+    /// log has erased meanwhile the registrar refuses.
     ///
     /// - Returns: how many certainly are.
-    private func record(_ call: Call, by author: Author, _ turn: TopicReads.Turn) throws -> Int {
+    private func record(
+        _ call: Call, but refused: Set<Int>, by author: Author, _ turn: TopicReads.Turn
+    ) throws -> Int {
         let came = DispatchSemaphore(value: 0)
         let state = Mutex((underWay: 0, recorded: 0))
         /// - Returns: false where nobody waits any more.
@@ -169,11 +179,14 @@ package final class DeviceBulkEndpoints: Sendable {
             return true
         }
         do {
-            try Self.lines(of: call.request.body, turn) { _, line in
-                guard let change = try? DeviceBody.read(line, of: nil, isWhole: true) else { return }
+            try Self.lines(of: call.request.body, turn) { number, line in
+                guard !refused.contains(number), let change = try? DeviceBody.read(line, of: nil, isWhole: true) else {
+                    return
+                }
                 guard wait(until: { $0 < Self.mostUnderWay }) else { throw ReadingStopped() }
                 state.withLock { $0.underWay += 1 }
-                writer.record(Command(.changeDevice(change), by: author), call) { isRecorded in
+                let command = Command(.changeDevice(change), by: author, if: .bringsNobodyBack)
+                writer.record(command, call) { isRecorded in
                     state.withLock { state in
                         state.underWay -= 1
                         if isRecorded { state.recorded += 1 }

@@ -35,4 +35,11 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
 extension ByteText {
     /// The kind of audience that it is; nil if it is none.
     package var audience: Audience? { Array(text.utf8).withUnsafeBytes { Audience(of: $0) } }
+
+    /// Whose audience `user/<id>` it is; nil if it is another one.
+    package var person: ByteText? {
+        guard audience == .user else { return nil }
+        // By bytes: an accent that begins an id would be one character with the slash before it.
+        return ByteText(String(decoding: text.utf8.dropFirst("user/".utf8.count), as: UTF8.self))
+    }
 }

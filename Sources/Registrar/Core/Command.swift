@@ -35,6 +35,9 @@ package enum Condition: Equatable, Sendable {
     case isNew
     /// The device is still this person's: else there is nothing to be done.
     case isOf(ByteText)
+    /// Of a device: neither its person nor its address was erased, unless the device has them already. It is of whoever
+    /// writes what may be old.
+    case bringsNobodyBack
 }
 
 package enum Action: Equatable, Sendable {

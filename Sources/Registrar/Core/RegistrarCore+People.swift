@@ -38,16 +38,45 @@ extension RegistrarCore {
             return Decision(.refused(refusal))
         }
         var decision = Decision(.erased(devices: ids.count))
+        // The record takes the place of that of an earlier erasure.
+        var addresses = try table.erasure(of: person)?.addresses ?? [:]
         for id in ids {
-            if let device = try table.device(id) { try forget(device, time, in: &decision) }
+            guard let device = try table.device(id) else { continue }
+            for address in try self.addresses(of: device) { addresses[address] = time }
+            try forget(device, time, in: &decision)
         }
+        for address in try unsubscribe(person, in: &decision) { addresses[address] = time }
         if before != nil {
             table.set(person, nil)
             decision.people.append((person, nil))
         }
-        let erasure = Erasure(PersonHash(person), at: time)
-        table.set(erasure)
+        let erasure = Erasure(PersonHash(person), at: time, addresses: addresses)
+        try table.set(erasure)
         decision.erasures.append(erasure)
         return decision
+    }
+
+    /// Those at which a device is, was, or may be, unless another one has them by now.
+    private func addresses(of device: DeviceState) throws(StoreError) -> [AddressHash] {
+        var addresses: [AddressHash] = []
+        for address in device.left.map(\.hash) + [device.address.reached].compactMap({ $0 }) {
+            if try table.owner(of: address).map({ $0 == device.id }) ?? true { addresses.append(address) }
+        }
+        return addresses
+    }
+
+    /// Ends the subscriptions `user/<id>` that somebody else has written, at most ``RegistrarTable/mostSubscriptions``.
+    ///
+    /// - Returns: of their addresses those that no device has.
+    private func unsubscribe(_ person: ByteText, in decision: inout Decision) throws(StoreError) -> [AddressHash] {
+        let audience = ByteText("user/\(person)")
+        let withdrawn = Set(decision.withdrawals.map(\.address))
+        var nobodys: [AddressHash] = []
+        for address in try table.addresses(of: person) {
+            write(.remove(audience: audience, address), nil, in: &decision)
+            if !withdrawn.contains(address) { decision.withdrawals.append(Withdrawal(address, .audiences([audience]))) }
+            if try table.owner(of: address) == nil { nobodys.append(address) }
+        }
+        return nobodys
     }
 }

@@ -17,6 +17,7 @@ extension RegistrarCore {
         if let refusal = refusal(of: command.condition, revision: before?.revision, person: before?.person) {
             return refusal
         }
+        if command.condition == .bringsNobodyBack, try bringsBack(change, before) { return .personErased }
         if let current = before?.generation, let generation = change.generation, generation < current {
             return .staleGeneration(current: current)
         }
@@ -115,10 +116,23 @@ extension RegistrarCore {
     /// back.
     func isErased(_ author: Author) throws(StoreError) -> Bool {
         switch author {
-        case .user(let person, let issued): try table.erasure(of: person).map { issued <= $0 } ?? false
+        case .user(let person, let issued): try table.erasure(of: person).map { issued <= $0.at } ?? false
         // With the person the devices are gone: one that is there is of somebody who came back.
         case .key, .sender, .device: false
         }
+    }
+
+    /// Whether a device gets a person or an address that was erased, and that it does not have already.
+    func bringsBack(_ change: DeviceChange, _ before: DeviceState?) throws(StoreError) -> Bool {
+        if let person = change.person.applied(to: nil), person != before?.person,
+            try table.erasure(of: person) != nil
+        {
+            return true
+        }
+        guard let address = change.address.applied(to: nil).map({ AddressHash(of: $0.value.text) }),
+            address != before?.live?.hash
+        else { return false }
+        return try table.erasure(of: address) != nil
     }
 
     /// Who may change a device: a backend; its person; whoever has its credential; and whoever knows its address, which its
@@ -145,6 +159,8 @@ extension RegistrarCore {
         case .exists: holds = revision != nil
         case .isNew: holds = revision == nil
         case .isOf(let wanted): return person == wanted ? nil : .notFound
+        // Only a change of a device can.
+        case .bringsNobodyBack: holds = true
         }
         return holds ? nil : .preconditionFailed(revision: revision)
     }

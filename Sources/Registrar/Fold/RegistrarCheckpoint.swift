@@ -4,7 +4,7 @@ import Time
 /// What a registrar's table stores about itself, in the same transaction as its entries.
 struct RegistrarCheckpoint: Equatable {
     /// Raised with any change of the entries or of this text.
-    private static let version = "v3"
+    private static let version = "v4"
 
     /// The cluster's id; nil where the broker does not report it.
     var cluster: String?

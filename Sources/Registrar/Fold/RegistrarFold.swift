@@ -121,7 +121,7 @@ final class RegistrarFold {
             // A record that lies elsewhere than its key is from before the topic got more partitions.
             case topics.devices where isInPlace(record): try takeDevice(record)
             case topics.people where isInPlace(record): takePerson(record)
-            case topics.erasures where isInPlace(record): takeErasure(record)
+            case topics.erasures where isInPlace(record): try takeErasure(record)
             case topics.devices, topics.people, topics.erasures: break
             default:
                 let count = partitions[topics.subscriptions] ?? 0
@@ -187,14 +187,14 @@ final class RegistrarFold {
         table.set(id, state)
     }
 
-    private func takeErasure(_ record: RecordView) {
+    private func takeErasure(_ record: RecordView) throws(StoreError) {
         guard let person = Self.text(record.key).flatMap({ PersonHash(hex: $0) }), let value = record.value,
             let erasure = Erasure(person, Array(value), &json)
         else {
             foreign += 1
             return
         }
-        table.set(erasure)
+        try table.set(erasure)
     }
 
     private static func text(_ bytes: UnsafeRawBufferPointer?) -> String? {

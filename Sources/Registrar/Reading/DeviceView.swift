@@ -90,6 +90,14 @@ package final class DeviceView: Sendable {
     }
 
     package func erasure(of person: ByteText) throws(StoreError) -> WallTime? {
-        try update { table throws(StoreError) in try table?.erasure(of: person) }
+        try update { table throws(StoreError) in try table?.erasure(of: person)?.at }
+    }
+
+    /// See ``RegistrarCore/bringsBack(_:)``.
+    package func bringsBack(_ change: DeviceChange) throws(StoreError) -> Bool {
+        try update { table throws(StoreError) in
+            guard let table else { return false }
+            return try RegistrarCore(table).bringsBack(change)
+        }
     }
 }

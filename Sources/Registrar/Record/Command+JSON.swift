@@ -15,6 +15,7 @@ extension Command {
         case .exists: list.add("if_exists", json: true)
         case .isNew: list.add("if_exists", json: false)
         case .isOf(let person): list.add("if_person", person)
+        case .bringsNobodyBack: list.add("unless_erased", json: true)
         }
         switch action {
         case .changeDevice(let change):
@@ -51,11 +52,13 @@ extension Command {
                 let author = Author(members), let action = Action(members),
                 members.each("if_revision", is: { $0.integer != nil }),
                 members.each("if_exists", is: { $0.boolean != nil }),
-                members.each("if_person", is: { $0.string != nil })
+                members.each("if_person", is: { $0.string != nil }),
+                members.each("unless_erased", is: { $0.boolean == true })
             else { return nil }
             var condition = members.integer("if_revision").map(Condition.revision)
             if let exists = members.object.member("if_exists")?.boolean { condition = exists ? .exists : .isNew }
             if let person = members.text("if_person") { condition = .isOf(person) }
+            if members.object.member("unless_erased") != nil { condition = .bringsNobodyBack }
             return Command(action, by: author, if: condition)
         }
         guard let command else { return nil }

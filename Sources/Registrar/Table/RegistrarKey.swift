@@ -16,6 +16,10 @@ enum RegistrarKey {
     static func person(_ id: ByteText) -> Group { Group(bytes: [UInt8(ascii: "H")] + hash(id)) }
     /// When a person was erased.
     static func erasure(_ person: PersonHash) -> Group { Group(bytes: [UInt8(ascii: "E")] + person.bytes) }
+    /// When an address was erased.
+    static func erasure(_ address: AddressHash) -> Group { Group(bytes: [UInt8(ascii: "X")] + address.bytes) }
+    /// The addresses that are subscribed to `user/<id>`: each entry ends with the hash of one.
+    static func addresses(of person: ByteText) -> Group { Group(bytes: [UInt8(ascii: "V")] + hash(person)) }
     /// A person's devices: each entry ends with the id of one.
     static func devices(of person: ByteText) -> Group { Group(bytes: [UInt8(ascii: "P")] + hash(person)) }
     /// An address's subscriptions: each entry ends with the hash of an audience.

@@ -8,7 +8,8 @@ import StateStore
 /// What a transaction changes is *staged* until its end; what was committed is *pending* until it is stored, so that the
 /// store is behind what was committed, and never ahead. One owner; what it stores may be written by another thread.
 package final class RegistrarTable {
-    /// Of one address, that one decision looks at. Who writes the topic may give an address more than its device has.
+    /// Of one address or one person, that one decision looks at. Who writes the topic may give an address more than its device
+    /// has.
     static let mostSubscriptions = 10_000
 
     /// Of one key: the entries by what ends their keys; nil: it is removed.
@@ -57,8 +58,16 @@ package final class RegistrarTable {
         return id
     }
 
-    package func erasure(of person: ByteText) throws(StoreError) -> WallTime? {
-        guard let value = try value(RegistrarKey.erasure(PersonHash(person))) else { return nil }
+    package func erasure(of person: ByteText) throws(StoreError) -> Erasure? {
+        let person = PersonHash(person)
+        guard let value = try value(RegistrarKey.erasure(person)) else { return nil }
+        guard let erasure = Erasure(person, value, &json) else { throw Self.foreign }
+        return erasure
+    }
+
+    /// When an address was erased last.
+    func erasure(of address: AddressHash) throws(StoreError) -> WallTime? {
+        guard let value = try value(RegistrarKey.erasure(address)) else { return nil }
         guard let milliseconds = Int64(String(decoding: value, as: UTF8.self)) else { throw Self.foreign }
         return WallTime(milliseconds: milliseconds)
     }
@@ -71,6 +80,16 @@ package final class RegistrarTable {
             ids.append(id)
         }
         return ids
+    }
+
+    /// Those that are subscribed to `user/<id>`, whoever wrote it, at most ``mostSubscriptions``, in the order of their hashes.
+    func addresses(of person: ByteText) throws(StoreError) -> [AddressHash] {
+        var found: [AddressHash] = []
+        for (rest, _) in try entries(RegistrarKey.addresses(of: person)) {
+            guard let address = AddressHash(bytes: rest) else { throw Self.foreign }
+            found.append(address)
+        }
+        return found
     }
 
     /// What an address is subscribed to, in the order of the audiences' hashes.
@@ -144,8 +163,12 @@ package final class RegistrarTable {
     }
 
     /// Takes a record of `notifications.erasures`.
-    package func set(_ erasure: Erasure) {
-        stage(RegistrarKey.erasure(erasure.person), Array(String(erasure.at.milliseconds).utf8))
+    package func set(_ erasure: Erasure) throws(StoreError) {
+        stage(RegistrarKey.erasure(erasure.person), erasure.json)
+        for (address, time) in erasure.addresses {
+            let last = try max(time, self.erasure(of: address) ?? time)
+            stage(RegistrarKey.erasure(address), Array(String(last.milliseconds).utf8))
+        }
     }
 
     /// Takes a record of `notifications.subscriptions`, in the partition of its key.
@@ -163,6 +186,8 @@ package final class RegistrarTable {
         stage(
             RegistrarKey.subscriptions(of: address), ending: RegistrarKey.hash(ByteText(key.audience)),
             entry.map { $0.bytes + Array(key.audience.utf8) })
+        guard let person = ByteText(key.audience).person else { return }
+        stage(RegistrarKey.addresses(of: person), ending: address.bytes, entry.map { _ in [] })
     }
 
     /// Takes a record of `notifications.subscriptions`, for who is subscribed to an audience. One that is no subscription, or

@@ -1,3 +1,6 @@
+import JSONReader
+import Registrar
+
 /// What has changed since a re-drive was planned, and which pushes of its list must therefore not be sent.
 ///
 /// Reads no clock and no log: both are passed in. One owner, one thread. Its input is in a ``Scratch``.
@@ -12,6 +15,9 @@ final class RedriveNews {
     /// By partition of the subscriptions topic, its end when the re-drive was planned.
     private let table: [Int64]
     private var devices: SubscriptionHistoryReader
+    /// Since the plan.
+    private var erased = SuppressionList()
+    private var reader = JSONReader()
     private var events: EventPushes
     private var dispatch: DispatchReader
     /// Notifications whose payload was already read, so that it is not read again for each device.
@@ -80,6 +86,9 @@ final class RedriveNews {
         try subscriptions.append(record, at: time)
     }
 
+    /// Takes an erasure that came after the plan.
+    func noteErasure(key: [UInt8]?, value: [UInt8]?) { erased.take(key: key, value: value, &reader) }
+
     // MARK: Judging
 
     /// What is to be done with a push on the list now.
@@ -94,9 +103,10 @@ final class RedriveNews {
     func reason(against push: RedriveList.Entry, now: WallTime) throws -> RedriveOmission? {
         var rules = rules
         rules.now = now
-        let (messageID, expiry) = try push.record.withDispatchRecord { record in
-            (Array(try record.messageID), try record.expiresAt)
+        let (messageID, expiry, isErased) = try push.record.withDispatchRecord { record in
+            (Array(try record.messageID), try record.expiresAt, erased.includes(record, since: push.time))
         }
+        if isErased { return .erased }
         if let reason = rules.reasonAgainst(time: push.time, expiresAt: expiry) { return reason }
         if try isGone(push) { return .unsubscribed }
         if let dispatched, try dispatched.entries(of: push.identity).contains(where: isNew) { return .alreadySent }

@@ -50,6 +50,8 @@ package enum RedriveOmission: String, CaseIterable, Sendable, Encodable, CodingK
     case alreadySent = "already_sent"
     /// Its device has unsubscribed since the plan was made.
     case unsubscribed
+    /// Its person or its address was erased after it.
+    case erased
     /// Its device already has the message, from an event with other coordinates: the log was restored from a mirror.
     case otherSource = "other_source"
     /// Of those that are undelivered: it was not dispatched.
@@ -67,6 +69,7 @@ package enum RedriveOmission: String, CaseIterable, Sendable, Encodable, CodingK
         case .replaced: "replaced by a later notification of their order, or with their collapse key"
         case .alreadySent: "dispatched already"
         case .unsubscribed: "whose device has unsubscribed"
+        case .erased: "of people or addresses that were erased since"
         case .otherSource: "dispatched already, under another source"
         case .notDispatched: "not dispatched: without --undelivered they are sent"
         case .noOutcome: "without an outcome of their provider"

@@ -66,6 +66,7 @@ package struct RedriveSession: ~Copyable, ResendSession {
         let topics = topics
         // Before any of it is read: later records are looked at before each slice.
         let (dispatchEnds, tableEnds) = try (noteEnds(of: topics.dispatch), noteEnds(of: topics.subscriptions))
+        if !topics.commands.isEmpty { _ = try noteEnds(of: topics.erasures) }
         partitionCounts[topics.events] = try session.log.bounds(of: topics.events).count
         try session.prepare()
         var rules = rules
@@ -73,7 +74,8 @@ package struct RedriveSession: ~Copyable, ResendSession {
         try session.input.checkRedrive(to: topics.dispatch, includingSent: rules.choice == .all)
         let dispatched = try session.readDispatched(request)
         let outcomes = try rules.choice == .undelivered ? session.readOutcomes() : nil
-        let sink = try RedriveSink(rules, session.configuration, list: list, session.context.scratch)
+        let sink = try RedriveSink(
+            rules, session.configuration, list: list, session.context.scratch, erased: try session.suppressionList())
         var plan = try session.run(into: sink, with: nil).finish(
             dispatched: dispatched, by: request.id, outcomes: outcomes)
         plan.input = session.input
@@ -130,6 +132,8 @@ package struct RedriveSession: ~Copyable, ResendSession {
                     try news.note(
                         SubscriptionRecord(of: records, at: index, partitions: partitions),
                         at: record.timestamp ?? .epoch)
+                } else if record.topic == topics.erasures {
+                    news.noteErasure(key: record.key.map { Array($0) }, value: record.value.map { Array($0) })
                 } else {
                     try pushes.withRecord(of: records, at: index) { try news.note($0, at: $1) }
                 }

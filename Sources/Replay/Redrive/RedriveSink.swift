@@ -1,4 +1,5 @@
 import NotificationPayload
+import Registrar
 
 /// Lists the pushes that a re-drive may send, and records the latest ones, selected or not: the notification of each order,
 /// and a device's push of each collapse key of requests. Reads no clock.
@@ -16,6 +17,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     }
 
     private let rules: RedriveRules
+    private let erased: SuppressionList
     private let list: RedriveList
     private let latest: LatestPushes
     private var reader: DispatchReader
@@ -32,14 +34,17 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     private var isEventSelected = true
     private var source = SourceKind.orders
     private var areTimers = false
+    private var step: JournalStep?
     private var current: Current?
     /// Selected devices that are left out, by reason.
     package private(set) var omitted: [RedriveOmission: Int] = [:]
 
     /// - Parameter scratch: for the latest notifications.
     package init(
-        _ rules: RedriveRules, _ configuration: PipelineConfiguration, list: RedriveList, _ scratch: Scratch
+        _ rules: RedriveRules, _ configuration: PipelineConfiguration, list: RedriveList, _ scratch: Scratch,
+        erased: SuppressionList = SuppressionList()
     ) throws {
+        self.erased = erased
         latest = try LatestPushes(scratch)
         self.rules = rules
         self.list = list
@@ -64,6 +69,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
     package mutating func begin(_ step: JournalStep?, of source: SourceKind, areTimers: Bool) {
         self.source = source
         self.areTimers = areTimers
+        self.step = step
         current = nil
     }
 
@@ -85,7 +91,7 @@ package struct RedriveSink: ~Copyable, ReplaySink {
         guard let identity = reader.identity(of: record) else { return }
         let known = try consider(record, notification, event, identity)
         guard known.isSelected else { return }
-        if let omission = known.omission {
+        if let omission = erased.includes(record, from: event, in: step) ? .erased : known.omission {
             omitted[omission, default: 0] += 1
             return
         }

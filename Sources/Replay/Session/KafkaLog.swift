@@ -2,7 +2,7 @@ import KafkaClient
 
 /// Reads the topics that a replay needs, committed records only. One owner, one thread.
 package struct KafkaLog: ~Copyable {
-    private let configuration: PipelineConfiguration
+    let configuration: PipelineConfiguration
     private let sink: ClientLog.Sink
     /// Called between two batches; true ends the reading with ``ReplayStopped``.
     private let isStopped: @Sendable () -> Bool

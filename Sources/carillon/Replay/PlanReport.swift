@@ -4,13 +4,15 @@ import Replay
 struct PlanReport: Report {
     var input: ReplayInput
     var plan: ReplayPlan
+    /// Pushes of people and addresses that were erased after them; nil: others count them.
+    var erased: Int?
     /// The broadcasts of the same time; nil where they are not known.
     var broadcasts: BroadcastTally?
 
     private static let barWidth = 40
     private static let mostHours = 48
 
-    private enum CodingKeys: CodingKey { case devicesByHour, broadcasts }
+    private enum CodingKeys: CodingKey { case devicesByHour, broadcasts, erased }
 
     func encode(to encoder: any Encoder) throws {
         try input.encode(to: encoder)
@@ -19,6 +21,7 @@ struct PlanReport: Report {
         let hours = plan.devicesByHour.map { ($0.key.iso8601, $0.value) }
         try members.encode(Dictionary(uniqueKeysWithValues: hours), forKey: .devicesByHour)
         try members.encodeIfPresent(broadcasts, forKey: .broadcasts)
+        try members.encodeIfPresent(erased, forKey: .erased)
     }
 
     var rows: [Row] {
@@ -46,6 +49,9 @@ struct PlanReport: Report {
             let list = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             let numbers = list.map { "\(ProgressLine.grouped($0.value)) \($0.key)" }.joined(separator: ", ")
             rows.append(.line("\(title): \(numbers)"))
+        }
+        if let erased, erased > 0 {
+            rows.append(.line("left out: \(ProgressLine.grouped(erased)) \(RedriveOmission.erased.sentence)"))
         }
         if let first = plan.first { rows.append(.line("first: \(Self.line(first))")) }
         if let last = plan.last { rows.append(.line("last:  \(Self.line(last))")) }

@@ -18,13 +18,12 @@ struct ReplayPlanCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let request = try selection.request(view: .both, now: WallClock.now, configuration)
-        let (input, plan) = try ReplayWork.perform(configuration, request) { session in
-            let plan = try session.run(into: PlanSink()).plan
-            return (session.input, plan)
+        var report = try ReplayWork.perform(configuration, request) { session in
+            let sink = try session.run(into: UnerasedSink(PlanSink(), try session.suppressionList()))
+            return PlanReport(input: session.input, plan: sink.base.plan, erased: sink.leftOut)
         }
-        var report = PlanReport(input: input, plan: plan)
         report.broadcasts = try BroadcastTally.read(configuration, request)
-        if !json { input.tell() }
+        if !json { report.input.tell() }
         try Output.print(report, json: json)
     }
 }

@@ -1,6 +1,5 @@
 import Arguments
 import Foundation
-import JSONReader
 import Pipeline
 import Registrar
 import Replay
@@ -12,8 +11,8 @@ struct SubscriptionsImportCommand: ParsableCommand {
         abstract: "Write subscriptions from a file of JSON lines.",
         discussion: "A line is a subscription's record value: audience, token, platform, app, environment, locale, "
             + "registered_at, last_seen_at. An invalid line is reported by its number and skipped; the command then "
-            + "ends with 1. Importing twice changes nothing. With topic.commands, what is of a person who was erased since is "
-            + "left out.",
+            + "ends with 1. Importing twice changes nothing. With topic.commands, what is of a person or an address that "
+            + "was erased since is left out.",
         examples: [
             ("carillon subscriptions import subscriptions.jsonl -b localhost:9092", "With progress on a terminal."),
             ("zcat subscriptions.jsonl.gz | carillon subscriptions import - --json", "From standard input."),
@@ -27,7 +26,8 @@ struct SubscriptionsImportCommand: ParsableCommand {
     func run() async throws {
         let configuration = try options.checked()
         let headers = rotation.headers(now: WallClock.now)
-        let erased = try ErasedPeople(readBy: configuration)
+        var log = try KafkaLog(configuration, logger: configuration.clientSink, isStopped: { false })
+        let erased = try log.suppressionList()
         var lines = try LineReader(path: file)
         var writer = try TopicWriter(configuration.topics.subscriptions, configuration)
         var progress = ProgressLine(unit: "subscriptions")
@@ -72,7 +72,7 @@ struct SubscriptionsImportCommand: ParsableCommand {
 private struct ImportSummary: Report {
     var imported = 0
     var malformed = 0
-    /// Of people who were erased.
+    /// Of people and addresses that were erased.
     var erased = 0
     var seconds = 0.0
 
@@ -83,25 +83,10 @@ private struct ImportSummary: Report {
         var rows: [Row] = [.line(written + (rate > 0 ? ", \(ProgressLine.grouped(rate))/s" : ""))]
         if erased > 0 {
             rows.append(
-                .line("\(ProgressLine.counted(erased, "subscription")) of people who were erased since left out"))
+                .line(
+                    "\(ProgressLine.counted(erased, "subscription")) of people or addresses that were erased since left out"
+                ))
         }
         return rows
-    }
-}
-
-extension ErasedPeople {
-    /// Those that `topic.erasures` has now; none without `topic.commands`.
-    fileprivate init(readBy configuration: PipelineConfiguration) throws {
-        self.init()
-        guard !configuration.topics.commands.isEmpty else { return }
-        let topic = configuration.topics.erasures
-        var reader = JSONReader()
-        var kafka = try KafkaLog(configuration, logger: configuration.clientSink, isStopped: { false })
-        try kafka.read(try kafka.bounds(of: topic), of: topic) { records, indices in
-            for index in indices {
-                let record = records.record(at: index)
-                take(key: record.key, value: record.value, &reader)
-            }
-        }
     }
 }

@@ -49,6 +49,26 @@ import Testing
         #expect(importAll([], "?partial=yes").status == .badRequest)
     }
 
+    @Test("a line of whom was erased, or of their address, is refused as that line's fault; a PUT brings them back")
+    func erased() {
+        let lines = [line(1, #","person":"17""#), line(2, #","person":"18""#)]
+        #expect(importAll(lines).status == .accepted)
+        #expect(desk.ask("DELETE", "/v1/people/17").status == .ok)
+        let before = desk.registrar.recorded.count
+        let whole = importAll(lines + [line(1), line(3, #","person":"17""#)])
+        #expect(whole.status == .unprocessableContent && desk.registrar.recorded.count == before)
+        #expect(whole.body.matches(of: #/"pointer":"([^"]*)"/#).map { $0.1 } == ["/1", "/3", "/4"])
+        let partial = importAll(lines, "?partial=1")
+        #expect(partial.status == .accepted && partial.body.contains(#""read":2,"recorded":1"#))
+        #expect(partial.body.contains(#""line":1,"code":"person-erased","detail":"the person, or"#))
+        #expect(desk.ask("GET", "/v1/devices/installation-10001").status == .notFound)
+        // What this process does not know yet the registrar does.
+        #expect(desk.registrar.recorded.last?.condition == .bringsNobodyBack)
+        let body = #"{"app":"a","address":{"kind":"installation_id","value":"fid-1"},"person":"17"}"#
+        #expect(desk.ask("PUT", "/v1/devices/installation-10001", body).status == .created)
+        #expect(importAll(lines).status == .accepted)
+    }
+
     @Test("a device is found by its address or the hash of it; the body has nothing else")
     func lookUp() throws {
         _ = desk.register("fid-1")

@@ -46,7 +46,9 @@ class Commands:
         return command(action="change_device", device=device, whole=whole, **members)
 
     def _put(self):
+        # An import's are refused where they bring somebody back.
         return self._device(
+            **({"unless_erased": True} if self.random.random() < 0.3 else {}),
             whole=True,
             address=self._address(),
             app=APP,

@@ -64,8 +64,10 @@ class Decisions:
 
     def __init__(self):
         self.devices, self.people = {}, {}
-        # By person the time of the last erasure; and the offsets of all, with their persons.
-        self.erased, self.erasures = {}, {}
+        # By person the time of the last erasure; the offsets of all, with their persons; and what each one's record says.
+        self.erased, self.erasures, self.erasure_records = {}, {}, {}
+        # By person, when each address was erased, by its SHA-256.
+        self.erased_addresses = {}
         # By the SHA-256 of an address: whose it is, and its subscriptions by key.
         self.owners, self.subscriptions = {}, {}
         # By resource, such as devices/NAME: pairs of a command's offset and what it has been since.
@@ -162,12 +164,15 @@ class Decisions:
         if refusal := refusal_of_condition(command, self.people.get(name)):
             return refusal
         devices = self._devices_of(name)
+        addresses = self.erased_addresses.setdefault(name, {})
         for each in devices:
+            addresses |= dict.fromkeys(self._addresses_of(each), self.time)
             self._forget(each)
         if name in self.people:
             self._set_person(name, None)
         self.erased[name] = self.time
         self.erasures[self.offset] = name
+        self.erasure_records[self.offset] = {"version": 2, "at": self.time, "addresses": dict(addresses)}
         return {"verdict": "erased", "devices": len(devices)}
 
     # What a device becomes.
@@ -248,6 +253,12 @@ class Decisions:
                 self.withdrawals[each["sha256"]] = None
         return left[-kept:] if kept else []
 
+    def _addresses_of(self, name):
+        """Where a device is, was, or may be, unless another one has the address by now."""
+        state = self.devices[name]
+        known = [each["sha256"] for each in state.get("left", [])] + [reached(state)]
+        return [each for each in known if each and self.owners.get(each) in (None, name)]
+
     def _forget(self, name):
         state = self.devices[name]
         address, last = hash_of(state), reached(state)
@@ -308,7 +319,7 @@ class Decisions:
 
     def _is_repeated_logout(self, command, before):
         logout = {"person": None, "whole": False}
-        envelope = ("version", "by", "issued_at", "action", "device", "if_revision", "if_exists", "if_person")
+        envelope = ("version", "by", "issued_at", "action", "device", "if_revision", "if_exists", "if_person", "unless_erased")
         rest = {name: value for name, value in command.items() if name not in envelope}
         return kind_of(command["by"]) == "user" and "person" not in before and rest == logout
 
@@ -317,6 +328,14 @@ class Decisions:
         author, _, name = command["by"].partition(":")
         return author == "user" and name in self.erased and command["issued_at"] <= self.erased[name]
 
+    def _brings_back(self, command, before):
+        """Whether a device gets a person or an address that was erased, and that it does not have already."""
+        person, address = command.get("person"), command.get("address")
+        if person in self.erased and person != (before or {}).get("person"):
+            return True
+        name = sha256(address["value"]) if address else None
+        return name != hash_of(before) and any(name in each for each in self.erased_addresses.values())
+
     def _refusal_of_device(self, command, before, after):
         """In the order in which a client can mend them."""
         author, person = kind_of(command["by"]), after.get("person")
@@ -324,6 +343,8 @@ class Decisions:
             return refused(reason)
         if refusal := refusal_of_condition(command, before):
             return refusal
+        if command.get("unless_erased") and self._brings_back(command, before):
+            return refused("person_erased")
         newest = (before or {}).get("generation")
         if newest is not None and command.get("generation", newest) < newest:
             return refused("stale_generation", generation=newest)

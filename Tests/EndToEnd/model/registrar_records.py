@@ -22,7 +22,7 @@ def check_decisions(registry, report):
             at = next((at for at, pair in enumerate(zip(found, wanted)) if pair[0] != pair[1]), min(len(found), len(wanted)))
             sentence = f"record {at} of {len(found)} and {len(wanted)}: {found[at : at + 1]}, expected {wanted[at : at + 1]}"
             report.add(f"the records of {kind} are not what the commands say", sentence)
-    erasures = [(sha256(name).encode(), {"version": 1, "at": decisions.times[at]}) for at, name in decisions.erasures.items()]
+    erasures = [(sha256(name).encode(), decisions.erasure_records[at]) for at, name in decisions.erasures.items()]
     if [(each.key, json.loads(each.value)) for each in registry.erasures] != erasures:
         report.add("the erasures are not those of the commands", f"{len(registry.erasures)}, expected {len(erasures)}")
     check_written(registry.subscriptions, decided, report)

@@ -946,6 +946,101 @@ def old_token(harness):
     expect("by the old token", found, dict.fromkeys(found, 410))
 
 
+@scenario(
+    "who was erased stays so: imports, replays and re-drives leave out what is older, until they register again", background=True
+)
+def suppressed(harness):
+    class Both(Registrar):
+        roles = "pipeline,registrar"
+
+    world = RegistrarWorld(harness, "registrar-suppressed")
+    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
+    key = create_key(harness, world.folder, "devices:write", "people:erase")
+    daemon, desk = world.registrar("a", Both).start(), Desk(world, "x").start()
+    wait_until_ready(desk)
+    phone = {"app": "com.example.shop", "audiences": ["place/7"], "address": {"kind": "registration_token", "value": "token-1"}}
+    # Nobody is subscribed yet.
+    expect("pushes of what is missed", len(pushes_of(world, daemon, "missed")), 0)
+    expect("a login", desk.put(key, "installation-0001", phone | {"person": "17"})[0], 201)
+    other = phone | {"address": {"kind": "registration_token", "value": "token-2"}, "person": "18"}
+    expect("another's", desk.put(key, "installation-0002", other)[0], 201)
+    stranger = subscription("17", "token-9", audience="user/17", registered_at="2026-01-01T00:00:00Z")
+    stranger = stranger._replace(key=f"user/17|{sha256('token-9')}".encode())
+    world.cluster.produce(world.topics["subscriptions"], [stranger])
+    orders = []
+
+    def announce():
+        orders.append(f"sent-{len(orders)}")
+        return set(pushes_of(world, daemon, orders[-1]))
+
+    both = {sha256(f"token-{number}") for number in (1, 2)}
+    wait_for_daemons("both have a push", lambda: announce() == both, [daemon])
+    before = orders[-1]
+
+    def is_erased():
+        """Also at the address that the registrar reads of when it has read it."""
+        expect("an erasure", desk.ask(key, "DELETE", "/v1/people/17")[0], 200)
+        return {each.key: each.value for each in world.read("subscriptions")}[stranger.key] is None
+
+    wait_for_daemons("the stranger's subscription is gone", is_erased, [daemon])
+    addresses = json.loads(world.read("erasures")[-1].value)["addresses"]
+    expect("the addresses that are erased", set(addresses), {sha256(f"token-{number}") for number in (1, 9)})
+    withdrawn = [each for each in world.read("control") if each.key.decode().startswith(f"address/{sha256('token-9')}/")]
+    members = [json.loads(each.value)["audiences_sha256"] for each in withdrawn]
+    expect("what is withdrawn from the stranger", members, [[sha256("user/17")]])
+
+    # Old copies: of the subscriptions, of the devices, and a command that nobody has looked at.
+    old = {"registered_at": "2026-01-01T00:00:00Z"}
+    copies = [stranger, *(subscription("7", f"token-{number}", **old) for number in (1, 9, 6))]
+    lines = world.folder / "old.jsonl"
+    lines.write_bytes(b"".join(each.value + b"\n" for each in copies))
+    settings = world.settings("cli")
+    summary = json.loads(harness.run("subscriptions", "import", str(lines), "--json", settings=settings)[1])
+    expect("what is imported", (summary["imported"], summary["erased"]), (1, 3))
+    address = {"kind": "registration_token", "value": "token-5"}
+    devices = [
+        phone | {"device": "installation-0001", "person": "17"},
+        phone | {"device": "installation-0003"},
+        phone | {"device": "installation-0004", "person": "17", "address": address},
+        phone | {"device": "installation-0005", "person": "19", "address": address},
+    ]
+    body, ndjson = "\n".join(map(json.dumps, devices)).encode(), {"Content-Type": "application/x-ndjson"}
+    expect("an import of all", desk.ask(key, "POST", "/v1/devices:import", body, ndjson)[0], 422)
+    status, answer = desk.ask(key, "POST", "/v1/devices:import?partial=1", body, ndjson)
+    refused = [(each["line"], each["code"]) for each in answer["refused"]]
+    expect("an import", (status, answer["recorded"], refused), (202, 1, [(line, "person-erased") for line in (1, 2, 3)]))
+    world.send(register("installation-0001", "token-1", "place/7", unless_erased=True))
+    world.wait_until_decided()
+    verdicts = [(each["verdict"], each.get("reason")) for each in world.verdicts()[-2:]]
+    expect("what is decided", verdicts, [("created", None), ("refused", "person_erased")])
+
+    # Somebody writes the old subscription again: it is there, and nothing that is older is sent to it.
+    world.cluster.produce(world.topics["subscriptions"], [subscription("7", "token-1", **old)])
+    wait_for_daemons("it has pushes", lambda: sha256("token-1") in announce(), [daemon])
+
+    for view, wanted in (("as-of-event", (2,)), ("now", (2, 5, 6))):
+        words = ("replay", "write", "--subscriptions", view, "--order", before, "--output", "-")
+        code, output, said = harness.run(*words, settings=settings)
+        devices = [each["key"] for each in map(json.loads, output.splitlines()) if each["topic"] == world.topics["dispatch"]]
+        expect(f"to whom it is written, {view}", (code, set(devices)), (0, {sha256(f"token-{number}") for number in wanted}))
+        expect(f"what it says, {view}", "left out: 1 of people or addresses that were erased since" in said, True)
+    words = ["replay", "redrive", "--subscriptions", "now", "--order", "missed", "--json", "--id", "again"]
+    words += ["--i-understand-this-notifies-people", "--confirm", "3"]
+    plan, sent = map(json.loads, harness.run(*words, settings=settings)[1].splitlines())
+    expect("a re-drive leaves out", plan["left_out"], {"erased": 1})
+    expect("and sends", sent["sent"], 3)
+    again = {each.key.decode() for each in world.read("dispatch") if dict(each.headers).get("replay") == b"again"}
+    expect("to whom", again, {sha256(f"token-{number}") for number in (2, 5, 6)})
+
+    # The person comes back.
+    expect("who came back", desk.put(key, "installation-0001", phone | {"person": "17"})[0], 201)
+    wait_for_daemons("a push", lambda: sha256("token-1") in announce(), [daemon])
+    output = harness.run("replay", "write", "--order", orders[-1], "--output", "-", settings=settings)[1]
+    expect("who came back is written", sha256("token-1") in output, True)
+    daemon.stop()
+    desk.stop(30)
+
+
 @scenario("who is erased again is told when it was this time", background=True)
 def erased_again(harness):
     world = RegistrarWorld(harness, "registrar-erased-again")

@@ -48,7 +48,7 @@ class SampleRegistrar:
             self._add(self.people, name, value)
         if command in self.decisions.erasures:
             name = sha256(self.decisions.erasures[command])
-            self._add(self.erasures, name, {"version": 1, "at": self.decisions.times[command]})
+            self._add(self.erasures, name, self.decisions.erasure_records[command])
         for address, audiences in decision.withdrawals.items():
             members = {} if audiences is None else {"audiences_sha256": sorted(map(sha256, audiences))}
             self._add(self.control, f"address/{address}/{command}", {"version": 1} | members)

@@ -153,7 +153,7 @@ class Answers(unittest.TestCase):
     def test_what_is_right(self):
         self.assertEqual(self.kinds(), set())
         statuses = {each.status for each in self.sample.exchanges}
-        self.assertEqual(statuses, {200, 201, 204, 404})
+        self.assertEqual(statuses, {200, 201, 204, 404, 410})
         self.look(self.first(201))
         self.assertEqual(self.kinds(), set())
 

@@ -5,6 +5,7 @@ import Pipeline
 import TestSupport
 import Testing
 
+@testable import Registrar
 @testable import Replay
 
 /// ADR 36: what came after a plan, and which of its pushes must therefore not be sent.

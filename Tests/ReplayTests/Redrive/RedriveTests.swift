@@ -1,10 +1,12 @@
 import CarillonTesting
 import Digests
+import JSONReader
 import Notifications
 import Pipeline
 import TestSupport
 import Testing
 
+@testable import Registrar
 @testable import Replay
 
 @Suite("What a re-drive sends")
@@ -21,7 +23,8 @@ struct RedriveTests {
     /// The list of a re-drive over a dispatch topic that holds these records; nil: what was sent does not matter.
     private func select(
         _ toy: borrowing ToyPipeline, dispatched: [RenderedRecord]?, ranges: [SourcePartition: Range<Int64>]? = nil,
-        by id: String = "", piece: Int = 7, _ adjust: (inout RedriveRules) -> Void = { _ in }
+        by id: String = "", piece: Int = 7, erased: SuppressionList = SuppressionList(),
+        _ adjust: (inout RedriveRules) -> Void = { _ in }
     ) throws -> Selection {
         let run = try ReplayRun(toy)
         let input = try run.plan(toy)
@@ -44,7 +47,7 @@ struct RedriveTests {
         let list = try RedriveList(Scratch())
         let sink = try run.perform(
             toy, input, piece: piece,
-            into: RedriveSink(rules, toy.configuration, list: list, Scratch()))
+            into: RedriveSink(rules, toy.configuration, list: list, Scratch(), erased: erased))
         let plan = try sink.finish(dispatched: index, by: id)
         return Selection(plan: plan, entries: try list.next(after: [], limit: .max))
     }
@@ -95,6 +98,16 @@ struct RedriveTests {
         #expect(filter.records.isEmpty && filter.omitted(.replaced) == 1)
         let other = try select(toy, dispatched: []) { $0.filter.types = ["event_order_status_changed"] }
         #expect(other.records == [toy.pushes[1]])
+    }
+
+    @Test("what is to an address that was erased after it is not sent, and replaces what is older all the same")
+    func erased() throws {
+        let toy = try toy([nil, "processing", "picking"], orders: [1, 1, 2])
+        let times = toy.logs[0].compactMap(\.timestamp)
+        let found = try select(toy, dispatched: [], erased: SuppressionList("17", ["token-1"], at: times[1]))
+        #expect(found.records == [toy.pushes[2]] && found.omitted(.erased) == 2)
+        let other = try select(toy, dispatched: [], erased: SuppressionList("17", ["token-2"], at: times[2]))
+        #expect(other.records == [toy.pushes[1], toy.pushes[2]] && other.omitted(.erased) == 0)
     }
 
     @Test("what was dispatched is not sent again, whoever wrote it, unless that is wanted", arguments: UInt64(40)..<43)
