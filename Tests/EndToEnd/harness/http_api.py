@@ -54,12 +54,17 @@ class APIProcess(Daemon):
 
     def exchange(self, key, method, path, body=None, headers=None):
         """The same, with what has the answer's headers."""
+        response, text = self.fetch(key, method, path, body, headers)
+        return response, json.loads(text or "{}")
+
+    def fetch(self, key, method, path, body=None, headers=None):
+        """The same, with the answer's bytes as they are."""
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"} | (headers or {})
         content = body if body is None or isinstance(body, bytes) else json.dumps(body)
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
             connection.request(method, path, content, headers)
             response = connection.getresponse()
-            return response, json.loads(response.read() or "{}")
+            return response, response.read()
 
     @property
     def is_ready(self):

@@ -1041,6 +1041,114 @@ def suppressed(harness):
     desk.stop(30)
 
 
+@scenario(
+    "an export has the person, each device and each command of the person, member by member, and nothing of anybody else",
+    background=True,
+)
+def export(harness):
+    world = RegistrarWorld(harness, "registrar-export")
+    key = create_key(harness, world.folder, *(f"{kind}:{may}" for kind in ("devices", "people") for may in ("read", "write")))
+    eraser = create_key(harness, world.folder, "people:erase")
+    registrar, desk = world.registrar("a").start(), desk_for_users(world)
+    phones = {person: f"installation-of-{person}" for person in ("ada", "ben")} | {"both": "installation-of-both"}
+    secrets = ["fid-of-ada", "fid-of-ben", "fid-of-both", "newer-fid-of-ada"]
+
+    def address(value):
+        return {"kind": "installation_id", "value": value}
+
+    def ask(by, method, path, body=None, headers=None):
+        status, answer = desk.ask(by, method, f"/v1/{path}", body, headers)
+        expect(f"{method} {path}: {answer}", status in (200, 201, 204), True)
+        return answer
+
+    def lines(person):
+        """What is exported, and the text of it."""
+        response, text = desk.fetch(key, "GET", f"/v1/people/{person}/export", headers=AT_ONCE)
+        kind, cached = response.headers["Content-Type"], response.headers["Cache-Control"]
+        expect("an export", (response.status, kind, cached), (200, "application/x-ndjson", "no-store"))
+        found = [next(iter(json.loads(line).items())) for line in text.splitlines()]
+        return [[value for name, value in found if name == kind] for kind in ("person", "device", "command")], text.decode()
+
+    def commands(found):
+        """Without what is only known once they are there."""
+        log = world.read("commands")
+        for each in found:
+            record = log[each.pop("position")]
+            expect("when it was", iso(record.timestamp), each.pop("at"))
+        return found
+
+    shop = {"app": "com.example.shop"}
+    for person in ("ada", "ben"):
+        ask(key, "PUT", f"people/{person}/audiences", [f"place/granted-{person}"])
+        ask(user_token(person), "PATCH", f"people/{person}", {"locale": f"en-{person}", "time_zone": "Europe/Berlin"})
+        body = shop | {"address": address(f"fid-of-{person}"), "audiences": ["place/42"], "generation": 3, "locale": f"fr-{person}"}
+        secret = ask(user_token(person), "PUT", f"devices/{phones[person]}", body)["secret"]
+        secrets.append(secret)
+        if person == "ada":
+            credential = {"Authorization": f"Device {phones['ada']}:{secret}"}
+            ask(None, "PATCH", f"devices/{phones['ada']}", {"address": address("newer-fid-of-ada")}, credential)
+        both = shop | {"address": address("fid-of-both"), "audiences": [f"channel/of-{person}"], "person": person}
+        ask(key, "PUT", f"devices/{phones['both']}", both | {"time_zone": f"Asia/{person}"})
+        ask(key, "PUT", f"devices/{phones['both']}/audiences/{f'channel/more-{person}'.replace('/', '%2F')}")
+    ask(user_token("ada"), "PATCH", f"devices/{phones['ada']}", {"locale": "fr"})
+
+    def made(person, last):
+        """The commands that both have, and those that follow them."""
+        name, kind = phones[person], "installation_id"
+        return [
+            {"by": "key", "action": "change_person", "audiences": [f"place/granted-{person}"]},
+            {"by": "user", "action": "change_person", "locale": f"en-{person}", "time_zone": "Europe/Berlin"},
+            {
+                "by": "user",
+                "action": "change_device",
+                "device": name,
+                "address": {"kind": kind, "sha256": sha256(f"fid-of-{person}")},
+            }
+            | {"app": "com.example.shop", "locale": f"fr-{person}", "person": person, "audiences": ["place/42"]},
+            *last,
+        ]
+
+    def of_both(person):
+        shared = {"by": "key", "action": "change_device", "device": phones["both"]}
+        hash_of_both = {"kind": "installation_id", "sha256": sha256("fid-of-both")}
+        whole = {"address": hash_of_both, "app": "com.example.shop", "time_zone": f"Asia/{person}", "person": person}
+        return [shared | whole | {"audiences": [f"channel/of-{person}"]}, shared | {"adds": [f"channel/more-{person}"]}]
+
+    rotated = {"by": "device", "action": "change_device", "device": phones["ada"]}
+    rotated |= {"address": {"kind": "installation_id", "sha256": sha256("newer-fid-of-ada")}}
+    # Of the other's login it says only that this person has left.
+    left = {"by": "key", "action": "change_device", "device": phones["both"]}
+    renamed = {"by": "user", "action": "change_device", "device": phones["ada"], "locale": "fr"}
+    wanted = {
+        "ada": made("ada", [rotated, *of_both("ada"), left, renamed]),
+        "ben": made("ben", of_both("ben")),
+    }
+    owned = {"ada": [phones["ada"]], "ben": [phones["ben"], phones["both"]]}
+    for person, other in (("ada", "ben"), ("ben", "ada")):
+        (people, devices, found), text = lines(person)
+        expect(f"the person {person}", people, [ask(key, "GET", f"people/{person}")])
+        expect("what is known of it", (people[0]["person"], people[0]["locale"]), (person, f"en-{person}"))
+        expect("what was granted", (people[0]["audiences"], people[0]["devices"]), ([f"place/granted-{person}"], len(devices)))
+        expect("the devices", sorted(each["device"] for each in devices), owned[person])
+        expect("what is known of them", devices, [ask(key, "GET", f"devices/{each['device']}") for each in devices])
+        expect("the commands", commands(found), wanted[person])
+        expect(f"what it has of {other}", other in text, False)
+        expect("secrets in it", [each for each in secrets if each in text], [])
+    expect("a key that may not", desk.ask(eraser, "GET", "/v1/people/ada/export")[0], 403)
+    expect("a user", desk.ask(user_token("ada"), "GET", "/v1/people/ada/export")[0], 401)
+    expect("nobody", desk.ask(key, "GET", "/v1/people/nobody/export")[0], 404)
+    # Who is erased has the time of it, and what the log of commands still says.
+    erased = ask(eraser, "DELETE", "people/ada")["erased_at"]
+    (people, devices, found), _ = lines("ada")
+    expect("who is erased", (people, devices), ([{"person": "ada", "audiences": [], "devices": 0, "erased_at": erased}], []))
+    # That a login by a user was decided nothing shows any more, so what the device did by itself is nobody's.
+    still = [each for each in wanted["ada"] if each is not rotated] + [{"by": "key", "action": "erase_person"}]
+    expect("the commands then", commands(found), still)
+    registrar.stop()
+    desk.stop(30)
+    world.verify()
+
+
 @scenario("who is erased again is told when it was this time", background=True)
 def erased_again(harness):
     world = RegistrarWorld(harness, "registrar-erased-again")
