@@ -59,6 +59,9 @@ package struct RegistrarCore {
         }
         var after = before ?? DeviceState(change.device, revision: offset, registeredAt: time)
         Self.apply(change, to: &after, time)
+        if command.condition == .bringsNobodyBack, try bringsBack(change, before) {
+            return Decision(.refused(.personErased))
+        }
         if let refusal = Self.refusal(of: change, command, before, after) { return Decision(.refused(refusal)) }
 
         let isSame = before.map { Self.says($0, theSameAs: after) } ?? false

@@ -70,11 +70,11 @@ extension RegistrarCore {
     /// - Returns: of their addresses those that no device has.
     private func unsubscribe(_ person: ByteText, in decision: inout Decision) throws(StoreError) -> [AddressHash] {
         let audience = ByteText("user/\(person)")
-        let withdrawn = Set(decision.withdrawals.map(\.address))
         var nobodys: [AddressHash] = []
         for address in try table.addresses(of: person) {
-            write(.remove(audience: audience, address), nil, in: &decision)
-            if !withdrawn.contains(address) { decision.withdrawals.append(Withdrawal(address, .audiences([audience]))) }
+            let key = SubscriptionKey(audience: audience.text, tokenHash: address.hex)
+            write(SubscriptionChange(key: key), in: &decision)
+            decision.withdraw(address, .audiences([audience]))
             if try table.owner(of: address) == nil { nobodys.append(address) }
         }
         return nobodys

@@ -17,7 +17,6 @@ extension RegistrarCore {
         if let refusal = refusal(of: command.condition, revision: before?.revision, person: before?.person) {
             return refusal
         }
-        if command.condition == .bringsNobodyBack, try bringsBack(change, before) { return .personErased }
         if let current = before?.generation, let generation = change.generation, generation < current {
             return .staleGeneration(current: current)
         }

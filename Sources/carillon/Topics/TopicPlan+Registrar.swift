@@ -28,11 +28,13 @@ extension TopicPlan {
                 .init("retention.ms", "\(day)", .initial, "a day to ask what became of a command"),
             ])
         verdicts.fixedPartitions = "they are in the order of the commands"
+        var erasures = state(.erasures, names.erasures, premises, "the newest record of a key says when it was erased")
+        erasures.fixedPartitions = "there are few"
         return [
             commands,
             state(.devices, names.devices, premises, "the newest record of a key is the device"),
             state(.people, names.people, premises, "the newest record of a key is the person"),
-            state(.erasures, names.erasures, premises, "the newest record of a key says when it was erased"),
+            erasures,
             verdicts,
         ]
     }
@@ -41,7 +43,8 @@ extension TopicPlan {
     private static func state(
         _ role: Role, _ name: String, _ premises: Premises, _ reason: String
     ) -> TopicPlan {
-        var plan = make(
+        // One registrar writes it, and each partition is a request and a marker more in its transactions.
+        make(
             role, name, 1, premises,
             [
                 .init("cleanup.policy", "compact", .exactly, reason),
@@ -50,7 +53,5 @@ extension TopicPlan {
                     "a stored table older than half of it may have missed what was deleted"),
                 forgetting(day),
             ])
-        plan.fixedPartitions = "one registrar writes it, and each partition makes its transactions longer"
-        return plan
     }
 }
