@@ -10,6 +10,9 @@ package struct LogReading: ~Copyable {
         /// How often it asks for the ends.
         package var interval: Duration
         package var readsHeaders: Bool
+        /// Whether somebody waits for each record: then a client of its own asks for the ends. On the connection that reads,
+        /// the answer waits behind a fetch, and the reading for the answer.
+        package var isWaitedFor = false
 
         package init(topics: [String], from start: Start = .first, interval: Duration, readsHeaders: Bool) {
             (self.topics, self.start, self.interval, self.readsHeaders) = (topics, start, interval, readsHeaders)
@@ -39,6 +42,8 @@ package struct LogReading: ~Copyable {
     private let metrics: Metrics
     private let starts: [TopicPartition: Offset]
     private var consumer: Consumer
+    /// Asks for the ends, where somebody waits for what is read.
+    private let asker: Consumer?
     private var records: RecordBatch
     private var progress = LogProgress()
     private var asked: ContinuousClock.Instant?
@@ -54,6 +59,7 @@ package struct LogReading: ~Copyable {
         _ terms: Terms, _ kafka: Settings, _ host: RoleHost, _ patience: Patience, logger: Logger, metrics: Metrics
     ) throws(KafkaError) {
         let settings = kafka.merging(["auto.offset.reset": "error"]) { $1 }
+        let asker = terms.isWaitedFor ? try Consumer(assigning: settings, logger: logger.clientSink) : nil
         var consumer = try Consumer(assigning: settings, logger: logger.clientSink)
         let starts = try consumer.explaining { consumer throws(KafkaError) in
             var partitions: [TopicPartition] = []
@@ -67,6 +73,7 @@ package struct LogReading: ~Copyable {
         try consumer.assign(starts)
         partitions = starts.keys.sorted()
         self.consumer = consumer
+        self.asker = asker
         (self.terms, self.settings, self.starts) = (terms, settings, starts)
         (self.host, self.patience, self.logger, self.metrics) = (host, patience, logger, metrics)
         records = RecordBatch(readsHeaders: terms.readsHeaders)
@@ -126,13 +133,13 @@ package struct LogReading: ~Copyable {
         do throws(KafkaError) {
             if now - counted >= Self.countInterval {
                 for topic in terms.topics {
-                    let count = try consumer.partitionCount(of: topic, timeout: .seconds(2))
+                    let count = try count(of: topic)
                     let before = partitions.count { $0.topic == topic }
                     guard count == before else { return startsAgain("\(topic) has \(count) partitions now") }
                 }
                 counted = now
             }
-            found = try consumer.endOffsets(partitions, timeout: .seconds(2)).mapValues(\.value)
+            found = try endOffsets().mapValues(\.value)
         } catch {
             ends = nil
             host.health.brokersAreDown("\(error)", of: terms.name)
@@ -142,6 +149,20 @@ package struct LogReading: ~Copyable {
         ends = found
         host.health.brokersAreDown(nil, of: terms.name)
         return progress.ends(found, askedAt: now) || startsAgain("a log ends before what was read of it")
+    }
+
+    private func count(of topic: String) throws(KafkaError) -> Int {
+        switch asker {
+        case .some(let asker): try asker.partitionCount(of: topic, timeout: .seconds(2))
+        case .none: try consumer.partitionCount(of: topic, timeout: .seconds(2))
+        }
+    }
+
+    private func endOffsets() throws(KafkaError) -> [TopicPartition: Offset] {
+        switch asker {
+        case .some(let asker): try asker.endOffsets(partitions, timeout: .seconds(2))
+        case .none: try consumer.endOffsets(partitions, timeout: .seconds(2))
+        }
     }
 
     private func startsAgain(_ reason: String) -> Bool {

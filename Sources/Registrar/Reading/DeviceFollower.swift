@@ -110,10 +110,11 @@ package final class DeviceFollower: Sendable {
         _ looked: () -> Void
     ) throws {
         let positions = fold?.positions ?? [:]
-        let terms = LogReading.Terms(
+        var terms = LogReading.Terms(
             topics: folded + [topics.verdicts],
             from: .offsets(positions.mapValues { Offset($0) }.merging(bounds.verdicts) { $1 }),
             interval: .seconds(2), readsHeaders: false)
+        terms.isWaitedFor = true
         var reading = try host.untilItWorks(logger, patience) { () throws(KafkaError) in
             try LogReading(terms, configuration.kafka, host, patience, logger: logger, metrics: metrics)
         }
