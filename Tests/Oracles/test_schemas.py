@@ -250,6 +250,7 @@ MAY_BE_LEFT_OUT = {
     # Without it everything is meant.
     "notifications.control.value": ["audiences_sha256"],
     "notifications.devices.value": ["locale", "person"],
+    "notifications.erasures.value": ["addresses/*"],
     "notifications.subscriptions.value": ["locale", "registered_at", "last_seen_at"],
     "notifications.dispatch.value": [
         "message/notification/*",

@@ -94,6 +94,24 @@ struct PersonTests {
         #expect(try world.decide(.erasePerson("17")).withdrawals.isEmpty)
     }
 
+    @Test(
+        "Where more is subscribed as the person than an erasure may name, all goes, and the devices' addresses are named"
+    )
+    func mostAddresses() throws {
+        var world = try RegistrarWorld()
+        for number in 0..<Erasure.mostAddresses + 100 {
+            world.write(Subscription(audience: "user/17", token: "token-\(number)", platform: .fcm, app: ""))
+        }
+        for id in ["phone-a", "phone-b", "phone-c"] as [DeviceID] {
+            try world.decide(.put(id, ByteText(id.text), person: "17"))
+        }
+        let addresses = try world.decide(.erasePerson("17")).erasures.first?.addresses ?? [:]
+        #expect(world.subscriptions.isEmpty && addresses.count == Erasure.mostAddresses)
+        for id in ["phone-a", "phone-b", "phone-c"] as [DeviceID] {
+            #expect(addresses[AddressHash(of: id.text)] == world.time)
+        }
+    }
+
     @Test("What may be old brings back neither who was erased nor their address; who has them already keeps them")
     func bringsNobodyBack() throws {
         var world = try RegistrarWorld()

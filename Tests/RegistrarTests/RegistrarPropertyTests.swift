@@ -73,7 +73,21 @@ struct RegistrarPropertyTests {
             let own = state.person.map { "user/\($0)" }
             #expect(audiences.filter { $0.hasPrefix("user/") } == (own.map { [$0] } ?? []))
         }
-        // The index is the topic.
+        // Who was erased is gone, and no device has an address that was erased now.
+        for erasure in decision.erasures {
+            let isLeft = { (key: SubscriptionKey) in
+                ByteText(key.audience).person.map(PersonHash.init) == erasure.person
+            }
+            #expect(!world.subscriptions.keys.contains(where: isLeft))
+            for (address, time) in erasure.addresses where time == world.time {
+                #expect(try world.table.owner(of: address) == nil)
+            }
+        }
+        // The indices are the topic.
+        for person in Self.people {
+            let keys = world.subscriptions.keys.filter { $0.audience == "user/\(person)" }
+            #expect(try world.table.addresses(of: person).map(\.hex) == keys.map(\.tokenHash).sorted())
+        }
         for token in Self.tokens {
             let hash = AddressHash(of: token.text)
             let indexed = try world.table.subscriptions(of: hash).map(\.audience.text).sorted()
@@ -98,6 +112,7 @@ struct RegistrarPropertyTests {
             "", "{}", "[]", #"{"version":2,"by":"sender","action":"erase_person","person":"17"}"#,
             #"{"version":1,"by":"user:17","action":"erase_person","person":"17"}"#,
             #"{"version":1,"by":"root","action":"erase_person","person":"17"}"#,
+            #"{"version":1,"by":"sender","action":"erase_person","person":"17","unless_erased":false}"#,
             #"{"version":1,"by":"sender","action":"delete_device","device":"a/b"}"#,
             #"{"version":1,"by":"sender","action":"change_device","device":"a","whole":true,"audiences":[1]}"#,
         ]
@@ -113,7 +128,9 @@ struct RegistrarPropertyTests {
             .user(one(people), issuedAt: time - Int64.random(in: 0...400_000_000, using: &random)),
             .device(one(Self.credentials)),
         ])
-        let condition: Condition? = one([nil, nil, nil, nil, .exists, .isNew, .revision(3), .isOf(one(people))])
+        let condition: Condition? = one([
+            nil, nil, nil, nil, .exists, .isNew, .revision(3), .isOf(one(people)), .bringsNobodyBack,
+        ])
         let action: Action
         switch Int.random(in: 0..<10, using: &random) {
         case 0...5:

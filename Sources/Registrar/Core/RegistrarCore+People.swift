@@ -38,14 +38,16 @@ extension RegistrarCore {
             return Decision(.refused(refusal))
         }
         var decision = Decision(.erased(devices: ids.count))
-        // The record takes the place of that of an earlier erasure.
-        var addresses = try table.erasure(of: person)?.addresses ?? [:]
+        var erased: [AddressHash] = []
         for id in ids {
             guard let device = try table.device(id) else { continue }
-            for address in try self.addresses(of: device) { addresses[address] = time }
+            erased += try addresses(of: device)
             try forget(device, time, in: &decision)
         }
-        for address in try unsubscribe(person, in: &decision) { addresses[address] = time }
+        erased += try unsubscribe(person, in: &decision)
+        // The record takes the place of that of an earlier erasure. Those of devices are fewer than it may have.
+        var addresses = try table.erasure(of: person)?.addresses ?? [:]
+        for address in erased.prefix(Erasure.mostAddresses) { addresses[address] = time }
         if before != nil {
             table.set(person, nil)
             decision.people.append((person, nil))

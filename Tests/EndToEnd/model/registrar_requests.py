@@ -66,7 +66,8 @@ def commands_of(method, resource, names, body, devices, is_partial):
         case "DELETE", "devices/audiences", [device, audience]:
             return [change(device, removes=[audience])] if is_allowed(audience) else 400
         case "POST", "devices:import", []:
-            lines = [change(whole=True, **each) for each in body if isinstance(each.get("locale", ""), str)]
+            # Old copies bring nobody back.
+            lines = [change(whole=True, unless_erased=True, **each) for each in body if isinstance(each.get("locale", ""), str)]
             return lines if is_partial or len(lines) == len(body) else 422
         case "PATCH", "people", [person]:
             return [{"action": "change_person", "person": person} | body]

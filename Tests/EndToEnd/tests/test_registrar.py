@@ -287,6 +287,15 @@ class Answers(unittest.TestCase):
         exchange.answer = {"recorded": 2}
         self.assertEqual(self.kinds(), {"what was recorded is not in the log"})
 
+    def test_a_line_that_is_refused_since_somebody_was_erased(self):
+        exchange, erased = self.first(201), next(iter(self.sample.decisions.erasures.values()))
+        exchange.method, exchange.path, exchange.status, exchange.ended = "POST", "/v1/devices:import", 202, 1e9
+        exchange.answer = {"recorded": 1, "refused": [{"line": 2, "code": "person-erased"}]}
+        exchange.asked = [*exchange.asked, exchange.asked[0] | {"device": "another"}]
+        for person, kinds in ((erased, set()), ("nobody", {"a line is refused of which nobody was erased"})):
+            exchange.body = b"{}\n" + json.dumps({"person": person}).encode()
+            self.assertEqual(self.kinds(), kinds)
+
     def test_what_was_never_so(self):
         exchange = self.first(200)
         exchange.answer["locale"] = "fr"

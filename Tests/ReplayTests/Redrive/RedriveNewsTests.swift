@@ -213,6 +213,22 @@ import Testing
         #expect(gone == [["place/p1", "user/1"]])
     }
 
+    @Test("what is to an address, or of a person, that is erased while the re-drive sends is left out")
+    func erased() throws {
+        let planned = try plan(try toy())
+        let erasure = Erasure(PersonHash("17"), at: planned.now, addresses: [AddressHash(of: "token-1"): planned.now])
+        planned.news.noteErasure(key: Array(erasure.person.hex.utf8), value: erasure.json)
+        let reasons = try planned.entries.map { entry in
+            (
+                String(decoding: entry.record.key, as: UTF8.self),
+                try planned.news.reason(against: entry, now: planned.now)
+            )
+        }
+        let isToken1 = { $0 == AddressHash(of: "token-1").hex }
+        #expect(
+            reasons.count == 3 && reasons.allSatisfy { ($1 == .erased) == isToken1($0) && ($1 == nil) != isToken1($0) })
+    }
+
     @Test("a device that left before the re-drive was planned is still sent; one that left between two runs is not")
     func leftBefore() throws {
         var toy = try toy()
