@@ -184,7 +184,7 @@ extension RequestFate.State {
 
 extension ControlEndpoints {
     private static let requestID = APIOperation.Parameter(
-        "request_id", "The id of the request.", ["type": "string", "minLength": 1, "maxLength": 255])
+        "request_id", "The id of the request.", ["type": "string", "minLength": 1])
     private static let provider = APIOperation.Parameter(
         "provider", "The provider.", ["enum": .list(Platform.allCases.map { .text($0.rawValue) })])
     private static let credential = APIOperation.Parameter(

@@ -175,12 +175,13 @@ class Cluster:
         topics = answer(lambda: self.admin.list_topics(timeout=10)).topics.values()
         return all(len(each.isrs) == len(each.replicas) for topic in topics for each in topic.partitions.values())
 
-    def read(self, topic):
+    def read(self, topic, forgets=False):
         """Every committed record of a topic, sorted by partition and offset."""
-        return sorted(self.stream(topic), key=lambda record: (record.partition, record.offset))
+        return sorted(self.stream(topic, forgets), key=lambda record: (record.partition, record.offset))
 
-    def stream(self, topic):
-        """Every committed record of a topic as it arrives: within each partition in the order of offsets."""
+    def stream(self, topic, forgets=False):
+        """Every committed record of a topic as it arrives: within each partition in the order of offsets. Where the topic
+        `forgets`, its first ones may be deleted meanwhile."""
         ends = self.ends(topic)
         consumer = Consumer(
             self.settings
@@ -189,7 +190,7 @@ class Cluster:
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
-                "auto.offset.reset": "error",
+                "auto.offset.reset": "earliest" if forgets else "error",
                 "queued.max.messages.kbytes": 262_144,
                 # Also bounds what a batch of zstd may become.
                 "receive.message.max.bytes": 1_000_000_000,

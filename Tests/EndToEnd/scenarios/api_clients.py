@@ -18,7 +18,9 @@ from harness.http_api import TOPIC, APIProcess, Attempt, create_key, wait_until_
 from harness.nginx import Nginx
 from harness.project import ROOT
 from harness.scenario import main, scenario
-from harness.waiting import Failure, expect, wait_for
+from harness.waiting import Failure, expect, now_ms, wait_for
+from model.registrar import sha256
+from model.registrar_decisions import iso
 from scenarios.registrar import SECRET, Registrar, user_token
 
 SIZES = {"examples": 20, "connections": 1_200}
@@ -51,15 +53,15 @@ class World:
         # Some operations read what a pipeline has.
         others = [f"notifications.{name}" for name in ("subscriptions", "dispatch", "dead-letters", "journal", "deliveries")]
         self.cluster.create_topics({topic: (3, {}) for topic in (TOPIC, "orders.events", *others)})
-        registered = [f"notifications.{name}" for name in ("commands", "devices", "people", "erasures", "verdicts")]
-        self.cluster.create_topics({topic: (1, {}) for topic in registered})
-        scopes = ("devices:write", "devices:read", "people:write", "people:read", "people:erase")
+        registered = ("commands", "devices", "people", "erasures", "verdicts", "control", "receipts")
+        self.cluster.create_topics({f"notifications.{name}": (1, {}) for name in registered})
+        scopes = ("devices:write", "devices:read", "people:write", "people:read", "people:erase", "operate")
         self.key = create_key(harness, folder, "send", "trace:read", *scopes)
         # More than it takes of connections: the limit is to be its own.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         # The second is attacked: connections of others could make room there.
-        devices = {"topic.commands": "notifications.commands"}
+        devices = {f"topic.{name}": f"notifications.{name}" for name in ("commands", "control", "receipts")}
         (folder / "secret").write_bytes(SECRET)
         issuer = {"iss": "shop", "kid": "1", "alg": "HS256", "secret_file": "secret", "audiences": ["place/*"]}
         (folder / "issuers.json").write_text(json.dumps([issuer]))
@@ -117,10 +119,12 @@ def generated(world):
     call(PROGRAMS / "python", CLIENTS / "speak.py", world.url, world.key, PYTHONPATH=str(world.folder))
 
 
-@scenario("whatever is generated from the description is answered as it says", background=True)
+@scenario("whatever is generated from the description is answered as it says, receipts of a phone, too", background=True)
 def schemathesis(world):
     amount = ["--max-examples", world.harness.sizes.examples]
     run_schemathesis(world, CLIENTS / "schemathesis.toml", *amount, "--header", f"Authorization: Bearer {world.key}")
+    credential = f"Authorization: {register(world, 'eve')}"
+    run_schemathesis(world, CLIENTS / "schemathesis.toml", *amount, "--header", credential, "--include-path", RECEIPTS)
 
 
 def run_schemathesis(world, settings, *more):
@@ -132,32 +136,44 @@ def run_schemathesis(world, settings, *more):
     print(f"   {cases[0] if cases else said}", flush=True)
 
 
+RECEIPTS = "/v1/receipts"
+MESSAGE = "msg-1751875337000-tap195iux"
 # By operation, what a user asks for who has the right to; the others have no body.
 BODIES = {
     "putDevice": {"app": "com.example.shop", "locale": "de", "audiences": ["place/42"]},
     "patchDevice": {"locale": "fr"},
     "patchPerson": {"locale": "fr"},
     "putPersonAudiences": ["place/42"],
+    "recordReceipts": {"receipts": [{"message_id": MESSAGE, "kind": "opened", "at": iso(now_ms())}]},
 }
-# Of two users: the device of the first one.
-PHONES = {"ada": "installation-of-ada", "ben": "installation-of-ben"}
+
+
+def phone_of(person):
+    return f"installation-of-{person}"
+
+
+def register(world, person):
+    """Who is logged in on a phone with an address: the credential of the phone."""
+    body = BODIES["putDevice"] | {"address": {"kind": "installation_id", "value": f"fid-of-{person}"}}
+    status, answer = world.api.ask(user_token(person), "PUT", f"/v1/devices/{phone_of(person)}", body)
+    expect(f"the phone of {person}: {answer}", status, 201)
+    return f"Device {phone_of(person)}:{answer['secret']}"
 
 
 @scenario("what a user may ask for about the own devices and person no other user may, nor the other's phone")
 def others(world):
-    tokens = {person: f"Bearer {user_token(person)}" for person in PHONES}
+    tokens = {person: f"Bearer {user_token(person)}" for person in ("ada", "ben")}
 
     def ask(authorization, method, path, operation):
         headers = {"Authorization": authorization}
         return world.api.ask(None, method, path, BODIES.get(operation), headers)
 
     def known():
-        return [world.api.ask(world.key, "GET", f"/v1/{each}")[1] for each in (f"devices/{PHONES['ada']}", "people/ada")]
+        return [world.api.ask(world.key, "GET", f"/v1/{each}")[1] for each in (f"devices/{phone_of('ada')}", "people/ada")]
 
-    made = {person: ask(tokens[person], "PUT", f"/v1/devices/{PHONES[person]}", "putDevice")[1] for person in PHONES}
+    credentials = {person: register(world, person) for person in tokens}
     expect("a person", ask(tokens["ada"], "PATCH", "/v1/people/ada", "patchPerson")[0], 200)
-    credential = f"Device {PHONES['ben']}:{made['ben']['secret']}"
-    names = {"device": PHONES["ada"], "person": "ada", "audience": "place%2F42", "position": made["ada"]["revision"]}
+    names = {"device": phone_of("ada"), "person": "ada", "audience": "place%2F42", "position": known()[0]["revision"]}
     operations = [
         (method.upper(), re.sub(r"{(\w+)}", lambda name: str(names[name[1]]), path), each)
         for path, methods in json.loads(world.served.read_text())["paths"].items()
@@ -165,12 +181,26 @@ def others(world):
         if re.search(r"/(devices|people|commands)/", path)
     ]
     before = known()
-    for kind, authorization in (("user", tokens["ben"]), ("device", credential)):
+    for kind, authorization in (("user", tokens["ben"]), ("device", credentials["ben"])):
         for method, path, each in operations:
             status, answer = ask(authorization, method, path, each["operationId"])
             wanted = 404 if {kind: []} in each["security"] else 401
             expect(f"{method} {path} by another {kind}", (status, "ada" in json.dumps(answer)), (wanted, False))
     expect("what is known then", known(), before)
+    mixed = f"Device {phone_of('ada')}:{credentials['ben'].rpartition(':')[2]}"
+    for authorization, wanted in (
+        (tokens["ada"], 401),
+        (f"Bearer {world.key}", 401),
+        (mixed, 401),
+        (credentials["ben"], {"recorded": 1, "repeated": 0}),
+        (credentials["ben"], {"recorded": 0, "repeated": 1}),
+        (credentials["ada"], {"recorded": 1, "repeated": 0}),
+    ):
+        status, answer = ask(authorization, "POST", RECEIPTS, "recordReceipts")
+        expect("a receipt", answer if status == 202 else status, wanted)
+    # Whatever message it names, a receipt is of the phone that has sent it.
+    said = [each.key.decode() for each in world.cluster.read("notifications.receipts") if MESSAGE.encode() in each.value]
+    expect("whose receipts", said, [sha256(f"fid-of-{person}") for person in ("ben", "ada")])
     # What deletes comes last, and of that the device itself.
     for method, path, each in sorted(operations, key=lambda each: (each[0] == "DELETE", -len(each[1]))):
         if {"user": []} in each["security"]:
@@ -189,7 +219,7 @@ def two_users(world):
     (world.folder / "users.json").write_text(json.dumps({"auth": users}))
     settings = world.folder / "users.toml"
     settings.write_text(f'[auth.wfc]\npath = "{world.folder}/users.json"\npeers = ["cleo", "dan"]\n')
-    checks = ["--checks", "ignored_auth,object_level_authorization", "--include-path-regex", "^/v1/(devices|people)/"]
+    checks = ["--checks", "ignored_auth,object_level_authorization", "--include-path-regex", "^/v1/(devices/|people/|receipts)"]
     run_schemathesis(world, settings, *checks, "--max-examples", 5, "--phases", "fuzzing")
 
 

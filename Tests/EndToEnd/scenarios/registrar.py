@@ -2,6 +2,7 @@
 killed, and whatever becomes of the table."""
 
 import base64
+import concurrent.futures
 import datetime
 import hmac
 import itertools
@@ -31,6 +32,7 @@ from model.registrar import Registry, sha256, verify_registry
 from model.registrar_decisions import iso
 from model.registrar_records import check_decisions
 from model.report import Report
+from model.withdrawals import SOON
 
 TOPICS = (
     "events",
@@ -370,11 +372,22 @@ def chain(harness):
     background=True,
 )
 def withdrawn(harness):
+    expect_withdrawn(harness, "registrar-withdrawn")
+
+
+@scenario("nor is what waits in a retry topic, since the provider has refused it for a while", background=True)
+def withdrawn_retries(harness):
+    expect_withdrawn(harness, "registrar-withdrawn-retries", "quota=1")
+
+
+def expect_withdrawn(harness, name, faults=""):
+    """With faults of the provider pushes wait in a retry topic, else in a paused lane."""
+
     class Everything(Registrar):
         roles = "pipeline,registrar,deliver"
 
-    world = RegistrarWorld(harness, "registrar-withdrawn")
-    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed)
+    world = RegistrarWorld(harness, name)
+    stand_in = StandIn(harness.stand_in, world.folder / "providers", harness.seed, faults)
     settings = world.settings("a") | stand_in.settings()
     daemon = world.registrar("a", Everything)
     daemon.configure(settings)
@@ -393,7 +406,8 @@ def withdrawn(harness):
     try:
         # With credentials delivery's are among them.
         harness.command("topics", "create", "--partitions", "1", settings=settings)
-        harness.command("deliver", "pause", "fcm", "--why", "a test", settings=settings)
+        if not faults:
+            harness.command("deliver", "pause", "fcm", "--why", "a test", settings=settings)
         daemon.start()
         world.send(*(login(number, f"1{number}", "place/7", "channel/offers") for number in phones))
         world.wait_until_decided()
@@ -406,6 +420,10 @@ def withdrawn(harness):
         # It takes a moment until the pipeline knows the devices.
         wait_for_daemons("all have a push", lambda: announce(f"A{next(numbers)}") == len(phones), [daemon])
         waiting = list(orders)[-1]
+        if faults:
+            # Of each phone the first; the others wait behind it.
+            retried = lambda: {each.key.decode() for each in world.cluster.read(f"{world.topics['dispatch']}.retry.10s")}  # noqa: E731
+            wait_for_daemons("they wait in a retry topic", lambda: retried() == {each[2] for each in phones.values()}, [daemon])
         world.send(
             command(action="change_device", device=phones[1][0], whole=False, person=None),
             login(2, "22", "channel/offers"),
@@ -423,7 +441,11 @@ def withdrawn(harness):
             command(action="change_device", device=phones[7][0], whole=False, person=None),
         )
         world.wait_until_decided()
-        harness.command("deliver", "resume", "fcm", settings=settings)
+        decided = now_ms()
+        if faults:
+            stand_in.set_faults("")
+        else:
+            harness.command("deliver", "resume", "fcm", settings=settings)
         wait_for_daemons("all have ended", lambda: len(outcomes(waiting)) == len(phones), [daemon])
         cancelled = ("cancelled", "withdrawn")
         expect("what became of it", outcomes(waiting), dict.fromkeys(phones, cancelled) | {6: ("accepted", None)})
@@ -445,7 +467,8 @@ def withdrawn(harness):
         expect("what became of that", outcomes(last), {1: ("accepted", None), 6: ("accepted", None)})
         daemon.stop()
         stand_in.end()
-        asked = {(each.message, each.device) for each in read_requests(stand_in.log)}
+        since = decided + SOON if faults else 0
+        asked = {(each.message, each.device) for each in read_requests(stand_in.log) if each.time > since}
         forbidden = {
             (dict(orders[name][phone[2]].headers)["message-id"].decode(), phone[2])
             for name in orders
@@ -707,52 +730,109 @@ def last_byte(harness):
             world.kill_daemons()
 
 
+def at_once(ask, items):
+    """What a broker answers to each, in their order."""
+    with concurrent.futures.ThreadPoolExecutor(len(items)) as pool:
+        return list(pool.map(ask, items))
+
+
 def expect_forgotten(world):
-    world.cluster.create_topics({f"{world.name}.requests": (1, {})})
-    topics = [each for each in (*world.topics.values(), f"{world.name}.requests") if world.cluster.partitions(each)]
-    kept = {"segment.ms": "1000", "retention.ms": "3000"}
+    class Everything(Registrar):
+        roles = "pipeline,broadcasts,registrar,deliver"
+
+    person, token, phone = "person-of-the-erasure", "token-of-the-erasure", "installation-0001"
+    optional = {f"topic.{topic}": f"{world.name}.{topic}" for topic in ("requests", "broadcasts", "receipts")}
+    requests = optional["topic.requests"]
+    # Whatever is sent waits for another attempt.
+    stand_in = StandIn(world.harness.stand_in, world.folder / "providers", world.harness.seed, "quota=1")
+    settings = world.settings("a") | optional | stand_in.settings() | {"schedule": "off"}
+    world.harness.command("topics", "create", "--partitions", "1", settings=settings)
+    topics = [each for each in world.cluster.admin.list_topics(timeout=30).topics if each.startswith(world.name)]
+    # What waits in a retry topic must still be there when it is due.
+    kept = {"segment.ms": "1000", "retention.ms": "20000"}
     compacted = {"min.compaction.lag.ms": "0", "max.compaction.lag.ms": "3000", "delete.retention.ms": "20000"}
     compacted |= {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01"}
-    for topic in topics:
+
+    def hurry(topic):
+        """It forgets within seconds, which is less than the roles ask for when they start."""
         world.cluster.configure(topic, compacted if world.cluster.setting(topic, "cleanup.policy") == "compact" else kept)
-    key = create_key(world.harness, world.folder, "devices:write", "people:write", "people:erase")
-    registrar, desk = world.registrar("a").start(), Desk(world, "x").start()
+
+    key = create_key(world.harness, world.folder, "devices:write", "people:write", "people:erase", "send", "broadcast")
+    daemon, desk = world.registrar("a", Everything), Desk(world, "x", **optional)
+    daemon.configure(settings)
+    world.harness.command("deliver", "pause", "fcm", "--why", "a test", settings=settings)
+    daemon.start()
+    desk.start()
     wait_until_ready(desk)
-    person, token, phone = "person-of-the-erasure", "token-of-the-erasure", "installation-0001"
     body = {"address": {"kind": "registration_token", "value": token}, "app": "com.example.shop", "audiences": ["place/42"]}
-    expect("a grant", desk.ask(key, "PUT", f"/v1/people/{person}/audiences", ["place/7"])[0], 200)
-    expect("a login", desk.put(key, phone, body | {"person": person})[0], 201)
+    expect("a grant", desk.ask(key, "PUT", f"/v1/people/{person}/audiences", ["channel/offers"])[0], 200)
+    response, _ = desk.exchange(key, "PUT", f"/v1/devices/{phone}", body | {"person": person})
+    expect("a login", response.status, 201)
+    after = {"Carillon-After": response.headers["Carillon-Position"]}
 
     def known():
         """The topics that have something of them, among keys, values and headers."""
         words = (person.encode(), token.encode())
-        return {
-            topic for topic in topics for each in world.cluster.read(topic) if any(word in repr(each).encode() for word in words)
-        }
+        logs = zip(topics, at_once(lambda topic: world.cluster.read(topic, forgets=True), topics), strict=True)
+        return {topic for topic, log in logs for each in log if any(word in repr(each).encode() for word in words)}
 
-    expect("before", known(), {world.topics[each] for each in ("commands", "devices", "people", "subscriptions")})
+    def pushes():
+        """The messages that were written for the phone."""
+        written = [each for topic in dispatched for each in world.cluster.read(topic) if each.key.decode() == sha256(token)]
+        return {dict(each.headers)["message-id"].decode() for each in written}
+
+    def withdrawn():
+        values = [json.loads(each.value) for each in world.cluster.read(world.topics["deliveries"], forgets=True)]
+        return {each["message_id"] for each in values if (each["outcome"], each.get("reason")) == ("cancelled", "withdrawn")}
+
+    dispatched = [world.topics["dispatch"], f"{world.topics['dispatch']}.broadcasts"]
+    request = {"audience": f"user/{person}", "message": {"title": "T"}}
+    expect("a request", desk.ask(key, "PUT", "/v1/requests/r-1", request, after)[0], 202)
+    bad = json.dumps({"request_id": "r-2", "audience": f"user/{person}", "app": {"title": 7}}).encode()
+    world.cluster.produce(requests, [Input(f"user/{person}".encode(), bad)])
+    order = {"id": "o-1", "place_id": "7", "customer": person}
+    world.cluster.produce(world.topics["events"], [event_about(order, "e-1")])
+    news = {"actiontype": "display", "notificationtype": "general", "expiry": "14400000millis"}
+    fields = [{"language": "en", "title": "Closed on Monday", "msg": "We are back on Tuesday."}]
+    channel = {"audience": "channel/offers"}
+    answer = desk.ask(key, "PUT", "/v1/broadcasts/1", news | {"fields": fields} | channel)
+    expect(f"a broadcast: {answer}", answer[0], 202)
+    had = {world.topics[each] for each in ("commands", "devices", "people", "subscriptions", "events", "dead-letters")}
+    had |= {requests, *dispatched}
+    wait_for_daemons("all of them have something", lambda: known() == had, [daemon, desk])
+    world.harness.command("deliver", "resume", "fcm", settings=settings)
+    had |= {f"{each}.retry.10s" for each in dispatched}
+    wait_for_daemons("the retry topics, too", lambda: known() == had, [daemon, desk])
+    waiting = pushes()
+    expect("pushes", len(waiting), 2)
+    at_once(hurry, topics)
     status, answer = desk.ask(key, "DELETE", f"/v1/people/{person}")
+    began = time.time()
     expect("an erasure", (status, answer["devices"]), (200, 1))
     named = {topic: at for topic, at in answer["gone_from"].items() if at and topic in topics}
     expect("topics that it does not name", known() - named.keys(), set())
+    stand_in.set_faults("")
+    wait_for_daemons("what waits is withdrawn", lambda: withdrawn() >= waiting, [daemon, desk])
     times = [datetime.datetime.fromisoformat(each).timestamp() for each in named.values()]
     last = max(times) - 3_600
     numbers = itertools.count()
+    decided_here = [world.topics[each] for each in ("commands", "devices", "people")]
 
     def is_forgotten():
         # A partition to which nothing is written keeps its last segment.
         for number in range(3):
             desk.put(key, f"installation-100{number}", body | {"address": None, "person": "18", "locale": f"l{next(numbers)}"})
             desk.ask(key, "PATCH", f"/v1/people/{18 + number}", {"locale": f"l{next(numbers)}"})
-        for topic in topics:
-            if topic not in (world.topics["commands"], world.topics["devices"], world.topics["people"]):
-                world.cluster.produce(topic, [Input(f"filler-{next(numbers)}".encode(), b"{}")])
+        for topic in set(topics).difference(decided_here):
+            world.cluster.produce(topic, [Input(f"filler-{next(numbers)}".encode(), b"{}")])
         return not known()
 
-    began = time.time()
-    wait_for_daemons("nothing is left of them", is_forgotten, [registrar, desk], max(1, last - began) + 60)
+    wait_for_daemons("nothing is left of them", is_forgotten, [daemon, desk], max(1, last - time.time()) + 60)
     print(f"   {time.time() - began:.0f} s after the erasure; {last - began:.0f} s are its promise", flush=True)
-    registrar.stop()
+    daemon.stop()
+    stand_in.end()
+    late = [each for each in read_requests(stand_in.log) if each.device == sha256(token) and each.time > began * 1000 + SOON]
+    expect("requests at the provider after it", late, [])
 
 
 @scenario(
