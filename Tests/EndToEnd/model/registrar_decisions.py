@@ -219,8 +219,8 @@ class Decisions:
         is_others = is_claimed or (before or {}).get("person") != after.get("person")
         if before:
             after = self._with_left(name, before, after, is_others)
-        # Whom a rotation has taken over is no joiner.
-        moved = self._audiences(before) if old and old != new else set()
+        # Whom a rotation has taken over is no joiner, nor who was dead.
+        moved = self._audiences(before) if before and reached(before) and old != new else set()
         if before != after:
             self._set_device(name, after)
         if old and old != new:
@@ -294,8 +294,8 @@ class Decisions:
         return in_order(name for name, state in self.devices.items() if state.get("person") == person)
 
     def _audiences(self, state):
-        """Whom a device with an address is subscribed as."""
-        audiences = {*state["audiences"], f"device/{hash_of(state)}"}
+        """Whom a device with an address is subscribed as, or was when it died."""
+        audiences = {*state["audiences"], f"device/{reached(state)}"}
         if person := state.get("person"):
             audiences |= {f"user/{person}", *self.people.get(person, {}).get("audiences", [])}
         return audiences

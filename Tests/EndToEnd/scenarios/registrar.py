@@ -1131,6 +1131,7 @@ def export(harness):
     eraser = create_key(harness, world.folder, "people:erase")
     registrar, desk = world.registrar("a").start(), desk_for_users(world)
     phones = {person: f"installation-of-{person}" for person in ("ada", "ben")} | {"both": "installation-of-both"}
+    zones = {"ada": "Asia/Tokyo", "ben": "Asia/Dubai"}
     secrets = ["fid-of-ada", "fid-of-ben", "fid-of-both", "newer-fid-of-ada"]
 
     def address(value):
@@ -1168,7 +1169,7 @@ def export(harness):
             credential = {"Authorization": f"Device {phones['ada']}:{secret}"}
             ask(None, "PATCH", f"devices/{phones['ada']}", {"address": address("newer-fid-of-ada")}, credential)
         both = shop | {"address": address("fid-of-both"), "audiences": [f"channel/of-{person}"], "person": person}
-        ask(key, "PUT", f"devices/{phones['both']}", both | {"time_zone": f"Asia/{person}"})
+        ask(key, "PUT", f"devices/{phones['both']}", both | {"time_zone": zones[person]})
         ask(key, "PUT", f"devices/{phones['both']}/audiences/{f'channel/more-{person}'.replace('/', '%2F')}")
     ask(user_token("ada"), "PATCH", f"devices/{phones['ada']}", {"locale": "fr"})
 
@@ -1191,7 +1192,7 @@ def export(harness):
     def of_both(person):
         shared = {"by": "key", "action": "change_device", "device": phones["both"]}
         hash_of_both = {"kind": "installation_id", "sha256": sha256("fid-of-both")}
-        whole = {"address": hash_of_both, "app": "com.example.shop", "time_zone": f"Asia/{person}", "person": person}
+        whole = {"address": hash_of_both, "app": "com.example.shop", "time_zone": zones[person], "person": person}
         return [shared | whole | {"audiences": [f"channel/of-{person}"]}, shared | {"adds": [f"channel/more-{person}"]}]
 
     rotated = {"by": "device", "action": "change_device", "device": phones["ada"]}
