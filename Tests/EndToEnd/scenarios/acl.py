@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-from generator.inputs import Input
+from generator.inputs import Input, iso, subscription
 from generator.subscriptions import well_formed
 from harness.brokers import free_port
 from harness.daemon import EXIT_CONFIGURATION, EXIT_LOGIN, EXIT_NOT_IN_TIME, flags, wait_for_daemons
@@ -72,6 +72,8 @@ USERS = [
     "shop",
     "registrar",
     "clerk",
+    "teller",
+    "importer",
     "reaper",
     *[f"user-{number}" for number in range(16)],
     *[f"other-{number}" for number in range(13)],
@@ -345,16 +347,16 @@ def one_is_missing_from_api(guarded):
 
 
 @scenario(
-    "with the documented ACLs and no other a registrar decides, `api` registers devices and the reaper tells of dead ones; "
-    "each that lacks one names it",
+    "with the documented ACLs and no other a registrar decides, `api` registers devices and records receipts, the command line "
+    "shows and erases, an import hears of it, and the reaper tells of dead ones; each that lacks one names it",
     background=True,
 )
 def registry(guarded):
     harness, cluster = guarded.harness, guarded.cluster
     world = harness.make_world("registry", cluster)
     own = ("commands", "devices", "people", "erasures", "verdicts", "control")
-    world.topics |= {each: f"{world.name}.{each}" for each in (*own, "requests", "deliveries")}
-    cluster.create_topics({world.topics[each]: (1, {}) for each in (*own, "requests", "deliveries", "subscriptions")})
+    world.topics |= {each: f"{world.name}.{each}" for each in (*own, "requests", "deliveries", "receipts")}
+    cluster.create_topics({world.topics[each]: (1, {}) for each in (*own, "requests", "deliveries", "receipts", "subscriptions")})
     key = create_key(harness, world.folder, "devices:write", "devices:read")
 
     def granted(user, *purposes, without=None):
@@ -373,7 +375,8 @@ def registry(guarded):
     guarded.grant("registrar", missing)
     registrar.start()
 
-    purposes = ("carillon api", "carillon api with topic.commands, in addition", "carillon api with topic.control, in addition")
+    additions = (f"carillon api with topic.{topic}, in addition" for topic in ("commands", "control", "receipts"))
+    purposes = ("carillon api", *additions)
     settings, missing = granted("clerk", *purposes, without=("Read", world.topics["people"]))
     process = APIProcess(harness, cluster, world.folder, "clerk", **settings)
     world.daemons.append(process)
@@ -391,8 +394,36 @@ def registry(guarded):
         "who is subscribed", process.ask(key, "GET", "/v1/audiences/place%2F42", headers={"Carillon-After": "0"})[1]["devices"], 1
     )
     expect("who is subscribed", len(cluster.read(world.topics["subscriptions"])), 3)
+    secret = process.ask(key, "PUT", f"{path}?new_secret=1", body)[1]["secret"]
+    said = {"receipts": [{"message_id": "msg-1", "kind": "opened", "at": iso(now_ms())}]}
+    phone = {"Authorization": f"Device installation-0001:{secret}"}
+    expect("a receipt", process.ask(None, "POST", "/v1/receipts", said, phone)[0], 202)
+    expect("what a phone has said", len(cluster.read(world.topics["receipts"])), 1)
     expect("a logout", process.ask(key, "DELETE", f"{path}/person")[0], 204)
     expect("what it withdraws", len(cluster.read(world.topics["control"])), 1)
+
+    purpose = "carillon devices, carillon people; of it subscribe and unsubscribe with topic.commands read the devices"
+    verdicts = ("Read", world.topics["verdicts"])
+    settings, missing = granted("teller", purpose, without=verdicts)
+    harness.command("people", "audiences", "18", "place/7", settings=settings, expected=EXIT_LOGIN)
+    guarded.grant("teller", missing)
+    expect("a device is shown", "live" in harness.command("devices", "show", "installation-0001", settings=settings), True)
+    harness.command("people", "audiences", "18", "place/8", settings=settings)
+    expect("a person is shown", "place/8" in harness.command("people", "show", "18", settings=settings), True)
+    harness.command("people", "erase", "18", "--yes", settings=settings)
+
+    purposes = ("carillon subscribe, subscriptions import", "carillon subscriptions import with topic.commands, in addition")
+    settings, missing = granted("importer", *purposes, without=("Read", world.topics["erasures"]))
+    old, other = (
+        subscription("7", "made-up-token", audience=f"user/{person}", registered_at="2026-01-01T00:00:00Z") for person in (18, 19)
+    )
+    lines = world.folder / "old.jsonl"
+    lines.write_bytes(old.value + b"\n" + other.value + b"\n")
+    words = ("subscriptions", "import", str(lines))
+    harness.command(*words, settings=settings, expected=EXIT_LOGIN)
+    guarded.grant("importer", missing)
+    (summary,), _ = documents(world, *words, settings=settings)
+    expect("what is imported", (summary["imported"], summary["erased"]), (1, 1))
 
     answered(world, outcome(0), outcome(1, "accepted"))
     write = ("Write", world.topics["commands"])
