@@ -7,8 +7,8 @@ import Registrar
 import Replay
 import StateStore
 
-/// Everything that is known of a person, a line of JSON each: the person, each device, and the commands that the log still has.
-/// Addresses are hashes: nobody can send with it.
+/// What the tables and the log of commands say of a person, a line of JSON each: the person, each device, and the commands
+/// that the log still has. Addresses are hashes: nobody can send with it.
 package final class PersonExport: Sendable {
     private let configuration: PipelineConfiguration
     private let view: DeviceView
@@ -75,7 +75,7 @@ extension PersonExport {
 
     static let export = APIOperation(
         "exportPerson", .get, "/v1/people/{person}/export",
-        "Everything that is known of a person: a line of JSON for the person, each device, and each command.",
+        "What the tables and the log of commands say of a person: a line of JSON for the person, each device, each command.",
         scopes: [.readPeople], pathParameters: [PersonEndpoints.person],
         responses: [
             APIOperation.Response(
