@@ -412,7 +412,8 @@ def registry(guarded):
     expect("a person is shown", "place/8" in harness.command("people", "show", "18", settings=settings), True)
     harness.command("people", "erase", "18", "--yes", settings=settings)
 
-    purposes = ("carillon subscribe, subscriptions import", "carillon subscriptions import with topic.commands, in addition")
+    erased = "carillon subscriptions import, replay plan, write and redrive with topic.commands, in addition"
+    purposes = ("carillon subscribe, subscriptions import", erased)
     settings, missing = granted("importer", *purposes, without=("Read", world.topics["erasures"]))
     old, other = (
         subscription("7", "made-up-token", audience=f"user/{person}", registered_at="2026-01-01T00:00:00Z") for person in (18, 19)

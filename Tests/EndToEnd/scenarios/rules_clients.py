@@ -18,6 +18,8 @@ REFUSED = [["user/person 1"], [f"place/{number}" for number in range(201)]]
 
 def body_of(device, **members):
     """A whole device. Each has an app of its own, so that a subscription says whose it is."""
+    if (members.get("address") or {}).get("kind") == "apns_token":
+        members.setdefault("environment", "production")
     return {name: value for name, value in ({"app": f"com.example.{device}"} | members).items() if value is not None}
 
 
