@@ -18,9 +18,14 @@ REFUSED = [["user/person 1"], [f"place/{number}" for number in range(201)]]
 
 def body_of(device, **members):
     """A whole device. Each has an app of its own, so that a subscription says whose it is."""
-    if (members.get("address") or {}).get("kind") == "apns_token":
-        members.setdefault("environment", "production")
-    return {name: value for name, value in ({"app": f"com.example.{device}"} | members).items() if value is not None}
+    members = {"app": f"com.example.{device}"} | members
+    return with_environment({name: value for name, value in members.items() if value is not None})
+
+
+def with_environment(body):
+    """That of APNs has to be said."""
+    is_apns = (body.get("address") or {}).get("kind") == "apns_token"
+    return {"environment": "production"} | body if is_apns else body
 
 
 class Way(NamedTuple):
@@ -107,6 +112,7 @@ class Clients:
             self.world.ask(desk, exchange, authorization)
 
     def put(self, way, device, body, query=""):
+        body = with_environment(body)
         if body.get("audiences") not in REFUSED:
             self.bodies[device] = body
         # An app that has no secret asks for one with each PUT.
