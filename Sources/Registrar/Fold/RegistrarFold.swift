@@ -15,8 +15,8 @@ enum SubscriptionIndex: Sendable {
     var mostPending: Int {
         switch self {
         case .address: RegistrarTable.mostPending
-        // A page of an audience looks at all that wait.
-        case .audience: 20_000
+        // A page of an audience looks at all that wait, and an answer may wait until they are stored.
+        case .audience: 4_000
         }
     }
 }
