@@ -95,13 +95,14 @@ package final class DeviceBulkEndpoints: Sendable {
             var (read, refused) = (0, Refused())
             try Self.lines(of: call.request.body, turn) { number, line in
                 read += 1
+                let change: DeviceChange
                 do throws(Problem) {
-                    let change = try DeviceBody.read(line, of: nil, isWhole: true)
-                    let isErased = try self.writer.view.read { view throws(StoreError) in try view.bringsBack(change) }
-                    if isErased { throw Self.erased }
+                    change = try DeviceBody.read(line, of: nil, isWhole: true)
                 } catch {
-                    refused.add(number, error)
+                    return refused.add(number, error)
                 }
+                let isErased = try self.writer.view.read { view throws(StoreError) in try view.bringsBack(change) }
+                if isErased { refused.add(number, Self.erased) }
             }
             if refused.count > 0, !isPartial { throw Self.problem(refused, of: read) }
             let recorded = try self.record(call, but: refused.lines, by: author, turn)
